@@ -1,0 +1,113 @@
+import path from 'node:path';
+import { z } from 'zod';
+import type { CursorKeys } from './domain/cursor.js';
+
+/** The secret of a development start. Production refuses it. */
+export const DEVELOPMENT_SECRET = 'tideline-development-secret-do-not-use-in-production';
+
+const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+const count = (fallback: number, min = 1) => z.coerce.number().int().min(min).default(fallback);
+const url = z.string().url();
+
+/** Every setting, its unit and its default. README's table follows this list. */
+const schema = z.object({
+  NODE_ENV: z.enum(['development', 'production', 'test']).default('development'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  TIDELINE_DATA_DIR: z.string().min(1).default('.data'),
+  DATABASE_URL: url.optional(),
+  REDIS_URL: url.optional(),
+  DATABASE_POOL_SIZE: count(10),
+  REDIS_KEY_PREFIX: z
+    .string()
+    .regex(/^[\w:-]*$/)
+    .default('tl'),
+  REDIS_TIMEOUT_MS: count(2_000),
+  HOST: z.string().default('127.0.0.1'),
+  GATEWAY_PORT: port(4000),
+  TIMELINE_PORT: port(4001),
+  SOCIAL_PORT: port(4002),
+  OPS_PORT: port(4003),
+  TIMELINE_URL: url.optional(),
+  SOCIAL_URL: url.optional(),
+  DEMO_DATA: z.enum(['on', 'off']).default('on'),
+  AUTH_JWT_SECRET: z.string().min(16).default(DEVELOPMENT_SECRET),
+  CURSOR_SECRETS: z.string().min(16).optional(),
+  FEED_MODE: z.enum(['hybrid', 'push', 'pull']).default('hybrid'),
+  FEED_INCLUDE_OWN: z.enum(['true', 'false']).default('false'),
+  INBOX_STORE: z.enum(['redis-zset', 'postgres']).default('redis-zset'),
+  INBOX_MAX_ENTRIES: count(1000),
+  INBOX_BUCKETS: count(16),
+  TIMELINE_MAX_DEPTH: count(2000),
+  SCAN_BUDGET: count(5),
+  ACTIVE_DAYS: z.coerce.number().positive().default(7),
+  DORMANT_DAYS: z.coerce.number().positive().default(30),
+  FANOUT_PUSH_THRESHOLD: count(10_000, 0),
+  FANOUT_CHUNK_SIZE: count(1000),
+  FANOUT_BATCH_SIZE: count(250),
+  FANOUT_TASKS_PER_CONTENT: count(32),
+  FANOUT_TASKS_TOTAL: count(2000),
+  FANOUT_ATTEMPTS: count(5),
+  DISPATCHER_CONCURRENCY: count(4),
+  EXECUTOR_CONCURRENCY: count(4),
+  WORKER_ROLES: z
+    .string()
+    .default('relay,dispatcher,executor')
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(['relay', 'dispatcher', 'executor'])).min(1)),
+  RELAY_POLL_MS: count(1000),
+  REBUILD_CONCURRENCY: count(4),
+  CONTENT_CACHE_BYTES: count(32 * 1024 * 1024, 0),
+  CONTENT_CACHE_TTL_MS: count(60_000),
+  SOURCE_TIMEOUT_MS: count(2_000),
+  SUBGRAPH_TIMEOUT_MS: count(10_000),
+  REQUEST_TIMEOUT_MS: count(15_000),
+  BODY_LIMIT_BYTES: count(256 * 1024),
+  QUERY_TOKENS_MAX: count(4_000),
+  QUERY_DEPTH_MAX: count(15),
+  SHUTDOWN_TIMEOUT_MS: count(10_000),
+});
+
+type Settings = z.infer<typeof schema>;
+
+export interface Config extends Readonly<Settings> {
+  /** TIDELINE_DATA_DIR, absolute. */
+  readonly dataDir: string;
+  readonly isProduction: boolean;
+  readonly cursorKeys: CursorKeys;
+}
+
+/**
+ * Reads the environment once. Empty values count as unset.
+ * @throws Error naming each variable that does not fit, and in production the secrets that must not be the default.
+ */
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  { needsStores = true }: { needsStores?: boolean } = {},
+): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`These settings do not fit:\n${faults.join('\n')}`);
+  }
+  const settings = parsed.data;
+  const isProduction = settings.NODE_ENV === 'production';
+  if (isProduction) refuseDevelopmentValues(settings, needsStores);
+  if (settings.ACTIVE_DAYS > settings.DORMANT_DAYS) throw new Error('ACTIVE_DAYS must not exceed DORMANT_DAYS.');
+  const [first = settings.AUTH_JWT_SECRET, ...others] = settings.CURSOR_SECRETS?.split(',') ?? [];
+  return Object.freeze({
+    ...settings,
+    dataDir: path.resolve(settings.TIDELINE_DATA_DIR),
+    isProduction,
+    cursorKeys: [first, ...others] as const,
+  });
+}
+
+function refuseDevelopmentValues(settings: Settings, needsStores: boolean): void {
+  if (settings.AUTH_JWT_SECRET === DEVELOPMENT_SECRET) {
+    throw new Error('AUTH_JWT_SECRET must be set in production (the development secret is public).');
+  }
+  for (const name of needsStores ? (['DATABASE_URL', 'REDIS_URL'] as const) : []) {
+    if (!settings[name]) throw new Error(`${name} must be set in production.`);
+  }
+}

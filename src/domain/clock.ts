@@ -1,0 +1,2 @@
+/** Epoch milliseconds. The only thing that tests fake. */
+export type Clock = () => number;

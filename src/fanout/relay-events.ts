@@ -1,0 +1,35 @@
+import { contentEventJobId, contentEventOptions } from '../jobs/catalog.js';
+import type { Queues } from '../jobs/queues.js';
+import type { Pool } from '../stores/database.js';
+import { listWaitingEvents, markRelayed } from '../stores/relay-events.js';
+
+/** Events moved in one round. */
+const RELAY_BATCH = 500;
+
+/**
+ * Moves one batch of events from the outbox table to the queue, in id order, and marks them afterwards: at least once.
+ * Returns how many were moved. Run it under the relay lock only (start-relay.ts).
+ */
+export async function relayEvents(deps: { pool: Pool; queues: Pick<Queues, 'contentEvents'> }): Promise<number> {
+  const events = await listWaitingEvents(deps.pool, RELAY_BATCH);
+  if (events.length === 0) return 0;
+  await deps.queues.contentEvents.addBulk(
+    events.map((event) => ({
+      name: event.type,
+      data: {
+        v: 1 as const,
+        type: event.type,
+        eventId: String(event.eventId),
+        authorId: String(event.authorId),
+        contentId: String(event.contentId),
+        queuedTasks: 0,
+      },
+      opts: { ...contentEventOptions, jobId: contentEventJobId(event.eventId) },
+    })),
+  );
+  await markRelayed(
+    deps.pool,
+    events.map((event) => event.eventId),
+  );
+  return events.length;
+}

@@ -1,0 +1,92 @@
+import { comesBefore, ENTRY_MIN, ENTRY_TOP, isNewer, type Direction, type Entry } from '../domain/entry.js';
+import { effectiveFloors, needsRebuild, type Floors, type InboxHead } from '../domain/inbox-head.js';
+import { mergeEntries } from '../domain/merge.js';
+import type { Pool } from '../stores/database.js';
+import type { InboxPage, InboxStore } from '../stores/inbox/inbox-store.js';
+import { pullOutboxes, type OutboxRange } from '../stores/outboxes.js';
+import { readReaderState, type ReaderState } from '../stores/reader-state.js';
+
+export interface CandidateDeps {
+  readonly pool: Pool;
+  readonly inbox: Pick<InboxStore, 'name' | 'read'>;
+  readonly includeOwn: boolean;
+  /** The inbox could not be read; the outboxes stand in for it. */
+  readonly onInboxError: (error: unknown) => void;
+}
+
+export interface Walk {
+  readonly from: Entry | null;
+  readonly direction: Direction;
+  readonly limit: number;
+}
+
+/** Entries of a walk before any rule is applied to them, complete as far as they go. */
+export interface Candidates {
+  readonly entries: readonly Entry[];
+  /** No further entries follow in this direction. */
+  readonly isEnd: boolean;
+  readonly reader: ReaderState;
+  readonly head: InboxHead | null;
+  /** A rebuild would let the inbox answer for more than it did. */
+  readonly isStale: boolean;
+  readonly pulledOutboxes: number;
+}
+
+/**
+ * The next `limit` entries of a walk: the merge of what is in flight, the inbox, and the outboxes for which the inbox does
+ * not answer. The reader's state, with the in-flight list, is read before the inbox: whatever is no longer in flight in
+ * it is in the inbox by then, or below a floor.
+ */
+export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: Walk): Promise<Candidates> {
+  const reader = await readReaderState(deps.pool, userId, walk);
+  const usesInbox = reader.feedMode !== 'pull' && reader.inboxStore === deps.inbox.name;
+  const inbox = usesInbox ? await readInbox(deps, userId, walk) : { head: null, entries: [], isDown: false };
+  const floors = effectiveFloors(inbox.head, reader);
+  const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit);
+  const ranges = openRanges(reader, floors, walk, held.length === walk.limit ? (held.at(-1) as Entry) : null);
+  if (deps.includeOwn) ranges.push({ authorId: userId, below: firstOf(ENTRY_TOP, walk) });
+  const pulled = await pullOutboxes(deps.pool, ranges, walk);
+  const entries = mergeEntries([held, pulled], walk.direction, walk.limit);
+  return {
+    entries,
+    isEnd: entries.length < walk.limit,
+    reader,
+    head: inbox.head,
+    isStale: usesInbox && !inbox.isDown && needsRebuild(inbox.head, reader),
+    pulledOutboxes: ranges.length,
+  };
+}
+
+async function readInbox(
+  deps: CandidateDeps,
+  userId: bigint,
+  walk: Walk,
+): Promise<InboxPage & { readonly isDown: boolean }> {
+  try {
+    return { ...(await deps.inbox.read(userId, walk)), isDown: false };
+  } catch (error) {
+    deps.onInboxError(error);
+    return { head: null, entries: [], isDown: true };
+  }
+}
+
+/**
+ * The outboxes that may hold entries which the inbox lacks, each below its floor: all of a follow that the inbox does not
+ * cover yet, below activeFloor for authors pushed to active followers only, below allFloor for the rest. Left out are
+ * those whose floor the walk does not reach: it has its `limit` entries (down to `last`) before.
+ */
+function openRanges(reader: ReaderState, floors: Floors, walk: Walk, last: Entry | null): OutboxRange[] {
+  const ranges: OutboxRange[] = [];
+  for (const { userId, followSeq, isPulled } of reader.followees.values()) {
+    const floor = followSeq > floors.followSeq ? ENTRY_TOP : isPulled ? floors.activeFloor : floors.allFloor;
+    const below = firstOf(floor, walk);
+    const isReached = last === null || walk.direction === 'newer' || isNewer(below, last);
+    const isOpen = walk.direction === 'older' ? isNewer(below, ENTRY_MIN) : isNewer(below, walk.from ?? ENTRY_MIN);
+    if (isReached && isOpen) ranges.push({ authorId: userId, below });
+  }
+  return ranges;
+}
+
+/** On the way down a walk reads an outbox from its position, on the way up to its floor. */
+const firstOf = (floor: Entry, { from, direction }: Walk): Entry =>
+  direction === 'older' && from && comesBefore(floor, from, 'older') ? from : floor;

@@ -1,0 +1,110 @@
+import DataLoader from 'dataloader';
+import { unavailable } from '../domain/errors.js';
+import type { Viewer } from '../domain/viewer.js';
+import type { CachedLookup, DetailCache, Outcome } from './detail-cache.js';
+import type { ContentDetails, Counters, MaybeBig, Sources, UserCard } from './sources.js';
+
+export type { ContentDetails, Counters, Media, UserCard } from './sources.js';
+
+/**
+ * What one request knows of the things it shows. Loads of one tick become one lookup per source, so a page of any size
+ * costs one each. A load rejects with SERVICE_UNAVAILABLE when its source failed or took too long; the others go on.
+ */
+export interface Hydration {
+  /** Null when deleted or unknown. */
+  readonly contents: Loads<ContentDetails | null>;
+  readonly users: Loads<UserCard | null>;
+  readonly counters: Loads<Counters>;
+  /** False without a viewer. */
+  readonly viewerLikes: Loads<boolean>;
+}
+
+interface Loads<V> {
+  load(id: bigint): Promise<V>;
+}
+
+export type SourceName = 'content' | 'user' | 'counter' | 'like';
+
+export interface HydrationMetrics {
+  /** One lookup of `size` ids at a source. */
+  observeBatch(source: SourceName, size: number): void;
+}
+
+export interface HydrationDeps {
+  readonly sources: Sources;
+  readonly cache?: DetailCache | undefined;
+  /** SOURCE_TIMEOUT_MS, per lookup. */
+  readonly timeoutMs: number;
+  readonly metrics?: HydrationMetrics | undefined;
+}
+
+/** Ids in one lookup, a limit that the sources may rely on. */
+const HYDRATION_BATCH_MAX = 1000;
+
+const NO_COUNTERS: Counters = { likes: 0, comments: 0, reposts: 0, favorites: 0 };
+
+/** Made anew for each request: its loaders remember what the request has seen. */
+export function createHydration(deps: HydrationDeps, viewer: Viewer | null): Hydration {
+  const { sources, cache } = deps;
+  const findContents = askSource(deps, 'content', (ids, signal) => sources.contents.findContents(ids, signal));
+  const findUsers = askSource(deps, 'user', (ids, signal) => sources.users.findUsers(ids, signal));
+  const findCounters = askSource(deps, 'counter', (ids, signal) => sources.counters.findCounters(ids, signal));
+  const findLiked =
+    viewer && askSource(deps, 'like', (ids, signal) => sources.counters.findLiked(viewer.userId, ids, signal));
+  return {
+    contents: createLoader((ids) => loadThrough(cache?.contents, ids, findContents)),
+    users: createLoader((ids) => loadThrough(cache?.users, ids, findUsers)),
+    counters: createLoader(async (ids) => {
+      const found = await findCounters(ids);
+      return ids.map((id) => found.get(id) ?? NO_COUNTERS);
+    }),
+    viewerLikes: findLiked
+      ? createLoader(async (ids) => {
+          const liked = await findLiked(ids);
+          return ids.map((id) => liked.has(id));
+        })
+      : { load: async () => false },
+  };
+}
+
+/** A Map compares bigints by value, so that DataLoader needs no cacheKeyFn for them. */
+const createLoader = <V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Error)[]>): Loads<V> =>
+  new DataLoader<bigint, V>(loadBatch, { maxBatchSize: HYDRATION_BATCH_MAX });
+
+async function loadThrough<V>(
+  cached: CachedLookup<V> | undefined,
+  ids: readonly bigint[],
+  find: (ids: readonly bigint[]) => Promise<ReadonlyMap<bigint, V & MaybeBig>>,
+): Promise<Outcome<V>[]> {
+  if (cached) return cached.load(ids, find);
+  const found = await find(ids);
+  return ids.map((id) => found.get(id) ?? null);
+}
+
+/** Bounds a lookup in time and names the source in its error. A source that ignores the signal is waited for no longer. */
+function askSource<R>(
+  { timeoutMs, metrics }: HydrationDeps,
+  source: SourceName,
+  ask: (ids: readonly bigint[], signal: AbortSignal) => Promise<R>,
+): (ids: readonly bigint[]) => Promise<R> {
+  return async (ids) => {
+    metrics?.observeBatch(source, ids.length);
+    const controller = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const reason = new Error(`no answer within ${timeoutMs} ms`);
+        // Rejected first: what the source makes of the signal must not become the cause.
+        reject(reason);
+        controller.abort(reason);
+      }, timeoutMs);
+    });
+    try {
+      return await Promise.race([ask(ids, controller.signal), timeout]);
+    } catch (error) {
+      throw unavailable(`The ${source} service cannot be reached.`, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}

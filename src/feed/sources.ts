@@ -1,0 +1,63 @@
+export interface Media {
+  readonly url: string;
+  readonly kind: 'IMAGE' | 'VIDEO' | 'LINK';
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly altText: string | null;
+}
+
+export interface ContentDetails {
+  readonly contentId: bigint;
+  readonly authorId: bigint;
+  /** Epoch milliseconds. */
+  readonly publishTime: number;
+  readonly text: string;
+  readonly media: readonly Media[];
+  readonly visibility: 'PUBLIC' | 'FOLLOWERS' | 'PRIVATE';
+  readonly repostOf: bigint | null;
+}
+
+export interface UserCard {
+  readonly userId: bigint;
+  readonly handle: string;
+  readonly displayName: string;
+  readonly avatarUrl: string | null;
+}
+
+export interface Counters {
+  readonly likes: number;
+  readonly comments: number;
+  readonly reposts: number;
+  readonly favorites: number;
+}
+
+/** Marks what is read by so many that a process keeps it (detail-cache.ts): big accounts' contents and cards. */
+export interface MaybeBig {
+  readonly isBigAccount: boolean;
+}
+
+// The three services that a company usually has already. Each method takes at most 1,000 distinct ids, may be given up
+// through `signal`, and rejects when the service as a whole failed.
+
+/** Deleted and unknown contents are absent. */
+export interface ContentSource {
+  findContents(ids: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, ContentDetails & MaybeBig>>;
+}
+
+/** Unknown users are absent. */
+export interface UserSource {
+  findUsers(ids: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, UserCard & MaybeBig>>;
+}
+
+/** A content without counters has none yet: absent means zeros. */
+export interface CounterSource {
+  findCounters(contentIds: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, Counters>>;
+  /** Those of the contents that the user likes now. */
+  findLiked(userId: bigint, contentIds: readonly bigint[], signal: AbortSignal): Promise<ReadonlySet<bigint>>;
+}
+
+export interface Sources {
+  readonly contents: ContentSource;
+  readonly users: UserSource;
+  readonly counters: CounterSource;
+}

@@ -1,0 +1,102 @@
+import { createGatewayRuntime, Logger as HiveLogger, type GatewayPlugin, type GatewayRuntime } from '@graphql-hive/gateway-runtime';
+import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
+import { execute, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import type { Config } from '../config.js';
+import type { Logger } from '../log.js';
+import { maskErrors } from './errors.js';
+import { loadGraphiql } from './graphiql.js';
+import { limitDepth } from './limits.js';
+import { createTransport } from './transport.js';
+
+export interface RuntimeSettings {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly loadSupergraph: () => Promise<string>;
+  /** By the name of the subgraph in the supergraph. */
+  readonly subgraphUrls: Readonly<Record<string, string>>;
+  readonly graphiqlToken?: string | undefined;
+}
+
+/** Hive's gateway without its own process, server, reporting and error texts. */
+export async function createRuntime(settings: RuntimeSettings): Promise<GatewayRuntime> {
+  const { config, log } = settings;
+  const graphiql = config.isProduction ? { graphiql: false } : await loadGraphiql(settings.graphiqlToken);
+  return withoutSignalHandlers(() => createGatewayRuntime({
+    supergraph: settings.loadSupergraph,
+    unifiedGraphHandler,
+    transports: { http: createTransport(config.SUBGRAPH_TIMEOUT_MS) },
+    transportEntries: Object.fromEntries(
+      Object.entries(settings.subgraphUrls).map(([name, location]) => [name, { location }]),
+    ),
+    ...graphiql,
+    graphqlEndpoint: '/graphql',
+    landingPage: false,
+    batching: false,
+    multipart: false,
+    cors: false,
+    // The server in front made or checked it, and the transport passes it on.
+    requestId: false,
+    ...(config.isProduction && { disableIntrospection: {} }),
+    // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
+    maskedErrors: { maskError: (error) => error as Error },
+    logging: new HiveLogger({ level: false }),
+    plugins: () => [limitOperations(config), completeData, presentErrors(config, log)],
+  }));
+}
+
+const limitOperations = (config: Config): GatewayPlugin => {
+  const depthRule = limitDepth(config.QUERY_DEPTH_MAX);
+  return {
+    onParse: ({ parseFn, setParseFn }) => {
+      setParseFn((source, options) => parseFn(source, { ...options, maxTokens: config.QUERY_TOKENS_MAX }));
+    },
+    onValidate: ({ addValidationRule }) => { addValidationRule(depthRule); },
+  };
+};
+
+/**
+ * When every subgraph of an operation failed, the router leaves `data` out, as for a request that was not executed. Run
+ * over an empty root, GraphQL itself says which fields become null and how far that spreads.
+ */
+const completeData: GatewayPlugin = {
+  onExecute: ({ args }) => ({
+    async onExecuteDone({ result, setResult }) {
+      if (!isSingle(result) || 'data' in result || !result.errors?.some((error) => error.path)) return;
+      const { schema, document, variableValues, operationName } = args as ExecutionArgs;
+      const { data } = await execute({ schema, document, variableValues, operationName, rootValue: {} });
+      setResult({ ...result, data: data ?? null });
+    },
+  }),
+};
+
+const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
+  onResultProcess({ request, result, setResult }) {
+    if (!isSingle(result) || !result.errors) return;
+    const requestId = request.headers.get('x-request-id');
+    const errors = maskErrors(result.errors, {
+      hideSuggestions: config.isProduction,
+      // Not the error as a whole: its extensions may hold what users wrote.
+      onHidden: ({ message, extensions, path }) => {
+        const { code, serviceName: subgraph } = extensions;
+        log.error({ reason: message, code, subgraph, path, requestId }, 'an error that the client does not see');
+      },
+    });
+    setResult({ ...result, errors });
+  },
+});
+
+const isSingle = (result: unknown): result is ExecutionResult =>
+  typeof result === 'object' && result !== null && !Array.isArray(result) && !(Symbol.asyncIterator in result);
+
+/** The runtime would abort requests in flight at the first SIGTERM; here the server drains them first. */
+function withoutSignalHandlers<T>(create: () => T): T {
+  const signals = ['SIGINT', 'SIGTERM', 'exit'] as const;
+  const before = new Set(signals.flatMap((signal) => process.listeners(signal as 'exit')));
+  const created = create();
+  for (const signal of signals) {
+    for (const listener of process.listeners(signal as 'exit')) {
+      if (!before.has(listener)) process.off(signal, listener);
+    }
+  }
+  return created;
+}

@@ -1,0 +1,68 @@
+import type { GatewayConfigBase } from '@graphql-hive/gateway-runtime';
+import { GraphQLError, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
+import { messageOf } from '../domain/errors.js';
+
+type TransportMap = Exclude<NonNullable<GatewayConfigBase<Record<string, unknown>>['transports']>, (kind: string) => unknown>;
+type Transport = Extract<Awaited<TransportMap[string]>, { getSubgraphExecutor: unknown }>;
+type Executor = Awaited<ReturnType<Transport['getSubgraphExecutor']>>;
+type Fetch = NonNullable<Parameters<Transport['getSubgraphExecutor']>[0]['fetch']>;
+type ExecutionRequest = Parameters<Executor>[0] & { context: { request: Request } };
+
+/** Set on the error of a subgraph that is down, slow, or answers with something else than GraphQL. */
+export const UNREACHABLE = 'SUBGRAPH_UNREACHABLE';
+
+/**
+ * Asks subgraphs by POST. Hive's own transport joins a query to an equal one that is on its way, so that a read could be
+ * answered with what was true before one's own write; and it hangs every request on one abort signal, which grows
+ * between garbage collections and makes Node warn of a leak.
+ *
+ * @param timeoutMs after which a subgraph counts as unreachable for this request.
+ */
+export const createTransport = (timeoutMs: number): Transport => ({
+  getSubgraphExecutor: ({ transportEntry, fetch = globalThis.fetch as unknown as Fetch }) =>
+    (async ({ document, variables, operationName, context, info }: ExecutionRequest) => {
+      const abort = new AbortController();
+      const timer = setTimeout(() => { abort.abort(new Error(`no answer within ${timeoutMs} ms`)); }, timeoutMs);
+      try {
+        const init = {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/graphql-response+json, application/json',
+            ...pick(context.request.headers, ['authorization', 'x-request-id']),
+          },
+          body: JSON.stringify({ query: printOnce(document), variables, operationName }),
+          signal: abort.signal,
+        };
+        const response = await fetch(transportEntry?.location ?? '', init, context, info);
+        return readResult(await response.text(), response.status);
+      } catch (error) {
+        const reason = messageOf(abort.signal.aborted ? abort.signal.reason : error);
+        return { errors: [new GraphQLError(reason, { extensions: { code: UNREACHABLE } })] };
+      } finally {
+        clearTimeout(timer);
+      }
+    }) as Executor,
+});
+
+/** @throws when this is no answer of a GraphQL server. */
+function readResult(text: string, status: number): ExecutionResult {
+  const result = JSON.parse(text) as { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] } | null;
+  if (!result?.data && !result?.errors?.length) throw new Error(`status ${status} without data or errors`);
+  const { data = null, errors } = result;
+  return errors ? { data, errors: errors.map(({ message, ...rest }) => new GraphQLError(message, rest)) } : { data };
+}
+
+const pick = (headers: Headers, names: readonly string[]) =>
+  Object.fromEntries(names.flatMap((name) => { const value = headers.get(name); return value === null ? [] : [[name, value]]; }));
+
+/** Plans are cached, and with them the documents that they send. */
+const printed = new WeakMap<Parameters<typeof print>[0], string>();
+
+function printOnce(document: Parameters<typeof print>[0]): string {
+  const known = printed.get(document);
+  if (known !== undefined) return known;
+  const text = print(document);
+  printed.set(document, text);
+  return text;
+}

@@ -1,0 +1,25 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { CONTENT_EVENT_QUEUE, PUSH_QUEUE, type ContentEventPayload, type PushTaskPayload } from './catalog.js';
+
+export interface Queues {
+  readonly contentEvents: Queue<ContentEventPayload>;
+  readonly pushTasks: Queue<PushTaskPayload>;
+  close(): Promise<void>;
+}
+
+/** All queues share one hash tag, so that BullMQ's scripts work on a cluster. */
+export const queuePrefix = (keyPrefix: string): string => `{${keyPrefix}q}`;
+
+export function openQueues(connection: Redis, keyPrefix: string): Queues {
+  const options = { connection, prefix: queuePrefix(keyPrefix) };
+  const contentEvents = new Queue<ContentEventPayload>(CONTENT_EVENT_QUEUE, options);
+  const pushTasks = new Queue<PushTaskPayload>(PUSH_QUEUE, options);
+  return {
+    contentEvents,
+    pushTasks,
+    async close() {
+      await Promise.all([contentEvents.close(), pushTasks.close()]);
+    },
+  };
+}

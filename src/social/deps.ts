@@ -1,0 +1,18 @@
+import type { Clock } from '../domain/clock.js';
+import type { CursorKeys } from '../domain/cursor.js';
+import type { Database } from '../stores/database.js';
+import type { IdGenerator } from './id-generator.js';
+
+/** What the commands and reads of the social side are built from; each takes what it uses. */
+export interface SocialDeps {
+  readonly pool: Database['pool'];
+  readonly prisma: Database['prisma'];
+  readonly ids: IdGenerator;
+  readonly clock: Clock;
+  readonly cursorKeys: CursorKeys;
+  /**
+   * Called after the commit of a deletion or a change of visibility, so that caches drop the content's details: in this
+   * process before it returns, in others by a message. It must not throw.
+   */
+  readonly onContentChanged: (contentId: bigint) => void;
+}

@@ -1,0 +1,59 @@
+import { defineStatement } from './database.js';
+
+// Hot reads of the page: each is one named statement over an array of ids, so a page of any size costs one of each.
+
+export interface ContentRow {
+  id: string;
+  author_id: string;
+  publish_time: string;
+  text: string;
+  media: unknown;
+  visibility: 'PUBLIC' | 'FOLLOWERS' | 'PRIVATE';
+  repost_of: string | null;
+  is_big: boolean;
+}
+
+/** $1 content ids, $2 FANOUT_PUSH_THRESHOLD. */
+export const findContentRows = defineStatement<ContentRow>(
+  'hydrate_contents',
+  `SELECT c.id, c.author_id, c.publish_time, c.text, c.media, c.visibility, c.repost_of,
+          u.has_pulled_contents OR u.follower_count > $2::int AS is_big
+     FROM contents c JOIN users u ON u.id = c.author_id
+    WHERE c.id = ANY($1::numeric[]) AND c.deleted_at IS NULL`,
+);
+
+export interface UserRow {
+  id: string;
+  handle: string;
+  display_name: string;
+  avatar_url: string | null;
+  is_big: boolean;
+}
+
+/** $1 user ids, $2 FANOUT_PUSH_THRESHOLD. */
+export const findUserRows = defineStatement<UserRow>(
+  'hydrate_users',
+  `SELECT id, handle, display_name, avatar_url, has_pulled_contents OR follower_count > $2::int AS is_big
+     FROM users WHERE id = ANY($1::numeric[])`,
+);
+
+export interface CounterRow {
+  content_id: string;
+  likes: number;
+  comments: number;
+  reposts: number;
+  favorites: number;
+}
+
+/** $1 content ids. */
+export const findCounterRows = defineStatement<CounterRow>(
+  'hydrate_counters',
+  `SELECT content_id, likes, comments, reposts, favorites FROM content_counters WHERE content_id = ANY($1::numeric[])`,
+);
+
+/** $1 user id, $2 content ids. */
+export const findLikedRows = defineStatement<{ content_id: string }>(
+  'hydrate_liked',
+  `SELECT content_id FROM reactions
+    WHERE content_id = ANY($2::numeric[]) AND kind = 'LIKE' AND user_id = $1::numeric AND active`,
+);

@@ -1,0 +1,99 @@
+import { ENTRY_MIN, ENTRY_TOP, type Direction, type Entry } from '../domain/entry.js';
+import type { ReaderSeqs } from '../domain/inbox-head.js';
+import type { FeedMode } from '../domain/push-policy.js';
+import { defineStatement, type Queryable } from './database.js';
+
+export interface Followee {
+  readonly userId: bigint;
+  readonly followSeq: bigint;
+  /** Some content of theirs was pushed to active followers only. */
+  readonly isPulled: boolean;
+}
+
+/** What the authority says of one reader, all as of one instant. */
+export interface ReaderState extends ReaderSeqs {
+  readonly feedMode: FeedMode;
+  readonly inboxStore: string;
+  /** Epoch milliseconds; null when never seen. */
+  readonly lastActiveAt: number | null;
+  readonly followees: ReadonlyMap<bigint, Followee>;
+  /** Blocked by the reader or blocking the reader. */
+  readonly blockedIds: ReadonlySet<bigint>;
+  /** Contents of followees whose delivery is not finished, in walking order, at most `limit`. */
+  readonly inFlight: readonly Entry[];
+}
+
+/**
+ * One statement, so one snapshot: what is not in flight in it was delivered before it, by the modes and follows that it
+ * shows. It must be read before the inbox (docs/decisions/0003-completeness.md).
+ */
+export async function readReaderState(
+  db: Queryable,
+  userId: bigint,
+  walk: { from: Entry | null; direction: Direction; limit: number },
+): Promise<ReaderState> {
+  const older = walk.direction === 'older';
+  const from = walk.from ?? (older ? ENTRY_TOP : ENTRY_MIN);
+  const args = [String(userId), from.publishTime, String(from.contentId), walk.limit];
+  const [row] = await (older ? selectOlder : selectNewer)(db, args);
+  if (!row) throw new Error('feed_state has no row: the database is not migrated');
+  const followees = rowsOf(row.followees).map(([id, seq, pulled]): [bigint, Followee] => [
+    BigInt(id as string),
+    { userId: BigInt(id as string), followSeq: BigInt(seq as string), isPulled: pulled === '1' },
+  ]);
+  return {
+    epoch: BigInt(row.epoch),
+    followSeq: BigInt(row.follow_seq),
+    activeSeq: BigInt(row.active_seq),
+    awakeSeq: BigInt(row.awake_seq),
+    feedMode: row.feed_mode,
+    inboxStore: row.inbox_store,
+    lastActiveAt: row.last_active_at === null ? null : Number(row.last_active_at),
+    followees: new Map(followees),
+    blockedIds: new Set(rowsOf(row.blocked).map(([id]) => BigInt(id as string))),
+    inFlight: rowsOf(row.in_flight).map(([time, id]) => ({
+      publishTime: Number(time),
+      contentId: BigInt(id as string),
+    })),
+  };
+}
+
+/** Lists come as one text, `a b c,a b c`: parsing it costs a fifth of the driver's rows for 500 followees. */
+const rowsOf = (text: string | null): string[][] => (text ? text.split(',').map((row) => row.split(' ')) : []);
+
+interface StateRow {
+  epoch: string;
+  feed_mode: FeedMode;
+  inbox_store: string;
+  follow_seq: string;
+  active_seq: string;
+  awake_seq: string;
+  last_active_at: string | null;
+  followees: string | null;
+  blocked: string | null;
+  in_flight: string | null;
+}
+
+const stateStatement = (name: string, comparison: '<' | '>', order: 'ASC' | 'DESC') =>
+  defineStatement<StateRow>(
+    name,
+    `SELECT s.epoch, s.feed_mode, s.inbox_store, coalesce(u.follow_seq, 0) AS follow_seq,
+       coalesce(a.active_seq, 0) AS active_seq, coalesce(a.awake_seq, 0) AS awake_seq, a.last_active_at,
+       (SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',')
+          FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1) AS followees,
+       (SELECT string_agg(b.id::text, ',') FROM (
+          SELECT blocked_id AS id FROM blocks WHERE blocker_id = $1
+          UNION ALL SELECT blocker_id FROM blocks WHERE blocked_id = $1) b) AS blocked,
+       (SELECT string_agg(concat_ws(' ', p.publish_time, p.content_id), ',' ORDER BY p.publish_time ${order}, p.content_id ${order})
+          FROM (SELECT d.publish_time, d.content_id FROM follows f CROSS JOIN LATERAL (
+              SELECT publish_time, content_id FROM fanouts
+              WHERE author_id = f.followee_id AND state <> 'DONE' AND (publish_time, content_id) ${comparison} ($2::bigint, $3::numeric)
+              ORDER BY publish_time ${order}, content_id ${order} LIMIT $4) d
+            WHERE f.follower_id = $1
+            ORDER BY d.publish_time ${order}, d.content_id ${order} LIMIT $4) p) AS in_flight
+     FROM feed_state s LEFT JOIN users u ON u.id = $1 LEFT JOIN activity a ON a.user_id = $1
+     WHERE s.id = 1`,
+  );
+
+const selectOlder = stateStatement('reader_state_older', '<', 'DESC');
+const selectNewer = stateStatement('reader_state_newer', '>', 'ASC');

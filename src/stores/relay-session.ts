@@ -1,0 +1,59 @@
+import pg from 'pg';
+import { RELAY_LOCK_KEY } from './relay-events.js';
+
+export { EVENTS_CHANNEL } from './relay-events.js';
+
+export interface RelaySession {
+  /** True while this session is the one relay; tries to become it otherwise. */
+  holdsLock(): Promise<boolean>;
+  /** Resolves at the next notification, at once when one came since the last call. */
+  nextNotification(): Promise<void>;
+  /** @throws when the connection was lost, and with it the lock. */
+  assertAlive(): void;
+  close(): Promise<void>;
+}
+
+/** A connection of its own: a lock and a LISTEN belong to a session, and the pool's sessions change hands. */
+export async function openRelaySession(databaseUrl: string, channel: string): Promise<RelaySession> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'tideline-relay', keepAlive: true });
+  let lost: Error | null = null;
+  let isLocked = false;
+  let notified = false;
+  let wake: (() => void) | null = null;
+  const rouse = (): void => {
+    notified = true;
+    wake?.();
+  };
+  client.on('error', (error) => {
+    lost = error;
+    rouse();
+  });
+  client.on('end', () => {
+    lost ??= new Error('the relay lost its connection');
+    rouse();
+  });
+  client.on('notification', rouse);
+  await client.connect();
+  await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+  return {
+    async holdsLock() {
+      if (isLocked) return true;
+      const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+        RELAY_LOCK_KEY,
+      ]);
+      isLocked = rows[0]?.locked ?? false;
+      return isLocked;
+    },
+    async nextNotification() {
+      if (!notified) await new Promise<void>((resolve) => (wake = resolve));
+      notified = false;
+      wake = null;
+    },
+    assertAlive() {
+      if (lost) throw lost;
+    },
+    async close() {
+      await client.end();
+    },
+  };
+}

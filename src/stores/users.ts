@@ -1,0 +1,60 @@
+import { defaultHandle } from '../domain/handles.js';
+import { defineStatement, type Database, type Queryable } from './database.js';
+
+/**
+ * A signed-in viewer may act before anybody has registered them here: their row is made on the first command.
+ * Repeating is safe: an existing row is left as it is.
+ */
+export async function ensureUser(db: Queryable, userId: bigint): Promise<void> {
+  const handle = defaultHandle(userId);
+  const [row] = await insertUser(db, [userId, handle, handle]);
+  if (row?.exists) return;
+  // Somebody else took the default handle. The id is unique, so is `user_1.user_1`: no chosen handle repeats itself.
+  await insertUser(db, [userId, `${handle}.${handle}`, handle]);
+}
+
+/** Locks the rows that exist, in ascending id order, so that two commands on the same people never deadlock. */
+export async function lockUsers(db: Queryable, userIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
+  const rows = await selectForUpdate(db, [userIds]);
+  return new Set(rows.map((row) => BigInt(row.id)));
+}
+
+export interface UserCounts {
+  readonly followers: number;
+  readonly following: number;
+}
+
+/** Unknown users are absent. */
+export async function readUserCounts(
+  db: Queryable,
+  userIds: readonly bigint[],
+): Promise<ReadonlyMap<bigint, UserCounts>> {
+  const rows = await selectCounts(db, [userIds]);
+  return new Map(
+    rows.map((row) => [BigInt(row.id), { followers: row.follower_count, following: row.following_count }]),
+  );
+}
+
+export async function findUserIdByHandle({ prisma }: Pick<Database, 'prisma'>, handle: string): Promise<bigint | null> {
+  const user = await prisma.user.findUnique({ where: { handle }, select: { id: true } });
+  return user && BigInt(user.id.toFixed());
+}
+
+// The second SELECT sees a row that was there before; a row of this statement comes from the first.
+const insertUser = defineStatement<{ exists: boolean }>(
+  'users_ensure',
+  `WITH made AS (
+     INSERT INTO users (id, handle, display_name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id)
+   SELECT EXISTS (SELECT FROM made) OR EXISTS (SELECT FROM users WHERE id = $1) AS exists`,
+);
+
+// NO KEY: rows that refer to these users by foreign key can be written meanwhile.
+const selectForUpdate = defineStatement<{ id: string }>(
+  'users_lock',
+  'SELECT id FROM users WHERE id = ANY($1::numeric[]) ORDER BY id FOR NO KEY UPDATE',
+);
+
+const selectCounts = defineStatement<{ id: string; follower_count: number; following_count: number }>(
+  'users_counts',
+  'SELECT id, follower_count, following_count FROM users WHERE id = ANY($1::numeric[])',
+);

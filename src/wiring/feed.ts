@@ -1,0 +1,91 @@
+import type { App } from '../app.js';
+import { createBackgroundWork, type BackgroundWork } from '../fanout/background-work.js';
+import { rebuildInbox } from '../fanout/rebuild-inbox.js';
+import { messageOf } from '../domain/errors.js';
+import type { Candidates } from '../feed/candidates.js';
+import type { FeedDeps } from '../feed/feed.js';
+import type { HiddenEntry } from '../feed/scan.js';
+import type { ActivityWindows } from '../stores/activity.js';
+import { createPostgresInboxStore } from '../stores/inbox/postgres.js';
+import { createZsetInboxStore } from '../stores/inbox/redis-zset.js';
+import type { InboxStore } from '../stores/inbox/inbox-store.js';
+
+const DAY_MS = 86_400_000;
+
+export const activityWindows = ({ config }: Pick<App, 'config'>): ActivityWindows => ({
+  activeMs: config.ACTIVE_DAYS * DAY_MS,
+  dormantMs: config.DORMANT_DAYS * DAY_MS,
+});
+
+/** The store that INBOX_STORE names. */
+export function createInboxStore({ config, database, redis }: Pick<App, 'config' | 'database' | 'redis'>): InboxStore {
+  const maxEntries = config.INBOX_MAX_ENTRIES;
+  return config.INBOX_STORE === 'postgres'
+    ? createPostgresInboxStore({ pool: database.pool, maxEntries })
+    : createZsetInboxStore({ redis, keyPrefix: config.REDIS_KEY_PREFIX, buckets: config.INBOX_BUCKETS, maxEntries });
+}
+
+export type Feed = FeedDeps & { readonly background: Pick<BackgroundWork, 'schedule'> };
+
+/** The read path with what it sets in motion behind the reader's back: rebuilding and cleaning inboxes. */
+export function createFeed(
+  app: App,
+  inbox = createInboxStore(app),
+  background: Feed['background'] = startBackground(app),
+): Feed {
+  const { config, log, meters } = app;
+  const { pool } = app.database;
+
+  async function rebuild(userId: bigint): Promise<void> {
+    const result = await rebuildInbox({ pool, inbox, maxEntries: config.INBOX_MAX_ENTRIES }, userId);
+    meters.rebuilds.inc({ result });
+  }
+
+  /** Lazily cleans what the reader can never see again, or not before following anew. */
+  async function clean(userId: bigint, followSeq: bigint, hidden: readonly HiddenEntry[]): Promise<void> {
+    const of = (reason: string) => hidden.filter((it) => it.reason === reason).map((it) => it.entry);
+    if (of('deleted').length > 0) await inbox.remove(userId, of('deleted'), null);
+    if (of('unfollowed').length > 0) await inbox.remove(userId, of('unfollowed'), followSeq);
+  }
+
+  function onBatch(userId: bigint, batch: Candidates, hidden: readonly HiddenEntry[]): void {
+    if (batch.pulledOutboxes > 0) meters.floorPulls.inc();
+    for (const { reason } of hidden) meters.entriesFiltered.inc({ reason });
+    if (batch.isStale) background.schedule(`rebuild:${userId.toString()}`, () => rebuild(userId));
+    const { head, reader } = batch;
+    const isCleanable = hidden.some(({ reason }) => reason === 'deleted' || reason === 'unfollowed');
+    if (isCleanable && head?.followSeq === reader.followSeq) {
+      background.schedule(`clean:${userId.toString()}`, () => clean(userId, head.followSeq, hidden));
+    }
+  }
+
+  return {
+    pool,
+    inbox,
+    background,
+    includeOwn: config.FEED_INCLUDE_OWN === 'true',
+    onInboxError: (error) => {
+      log.warn({ error: messageOf(error) }, 'inbox unreadable, pulling instead');
+    },
+    onAuthorityAway: (error) => {
+      log.error({ error: messageOf(error) }, 'postgres away: timelines are unavailable');
+    },
+    clock: app.clock,
+    scanBudget: config.SCAN_BUDGET,
+    onBatch,
+    cursorKeys: config.cursorKeys,
+    maxDepth: config.TIMELINE_MAX_DEPTH,
+    windows: activityWindows(app),
+  };
+}
+
+/** Readers do not wait for it; a process that stops does. */
+function startBackground(app: App): BackgroundWork {
+  const background = createBackgroundWork({
+    concurrency: app.config.REBUILD_CONCURRENCY,
+    maxWaiting: 1_000,
+    log: app.log,
+  });
+  app.onClose(() => background.drain());
+  return background;
+}

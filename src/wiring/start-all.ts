@@ -1,0 +1,75 @@
+import type { App } from '../app.js';
+import type { Config } from '../config.js';
+import { startGateway } from '../gateway/server.js';
+import type { RunningServer } from '../http.js';
+import { startOperations } from '../operations/server.js';
+import { findProjectFile } from '../project-files.js';
+import { readyChecksOf } from './ready-checks.js';
+import { registerFeedPolicy } from '../stores/feed-state.js';
+import { startFanoutWorkers, type FanoutWorkers, type WorkerRole } from './workers.js';
+import { createHydrationParts, startSocialSubgraph, startTimelineSubgraph } from './subgraphs.js';
+
+export interface Running {
+  readonly gateway: RunningServer;
+  readonly timeline: RunningServer;
+  readonly social: RunningServer;
+  readonly operations: RunningServer;
+  readonly workers: FanoutWorkers;
+}
+
+/** Everything in one process, as `npm start` has it. What was started ends with the app, the gateway first. */
+export async function startAll(app: App, options: { graphiqlToken?: string } = {}): Promise<Running> {
+  const { config, log } = app;
+  await registerPolicy(app);
+  const parts = createHydrationParts(app);
+  const { workers, operations } = await startWorkerProcess(app);
+  const timeline = await closing(app, startTimelineSubgraph(app, parts));
+  const social = await closing(app, startSocialSubgraph(app, parts));
+  const gateway = await closing(
+    app,
+    startGateway({
+      config,
+      log,
+      supergraphPath: findProjectFile('schema/supergraph.graphql'),
+      subgraphUrls: subgraphUrls(config, { timeline: timeline.url, social: social.url }),
+      port: config.GATEWAY_PORT,
+      ...options,
+    }),
+  );
+  return { gateway, timeline, social, operations, workers };
+}
+
+/** By name in the supergraph: TIMELINE_URL and SOCIAL_URL, else where this deployment's own listen. */
+export function subgraphUrls(config: Config, own?: { timeline: string; social: string }): Record<string, string> {
+  const local = own ?? {
+    timeline: `http://${config.HOST}:${String(config.TIMELINE_PORT)}`,
+    social: `http://${config.HOST}:${String(config.SOCIAL_PORT)}`,
+  };
+  return {
+    timeline: config.TIMELINE_URL ?? `${local.timeline}/graphql`,
+    social: config.SOCIAL_URL ?? `${local.social}/graphql`,
+  };
+}
+
+/** The workers of some roles with the operations port beside them. */
+export async function startWorkerProcess(app: App, roles?: readonly WorkerRole[]) {
+  const workers = startFanoutWorkers(app, roles);
+  app.onClose(() => workers.close());
+  const { contentEvents, pushTasks } = workers.queues;
+  const operations = await closing(
+    app,
+    startOperations({ app, queues: [contentEvents, pushTasks], readyChecks: readyChecksOf(app), port: app.config.OPS_PORT }),
+  );
+  return { workers, operations };
+}
+
+/** Says to the authority which policy this deployment runs, before anything relies on an inbox. */
+export async function registerPolicy({ config, database }: App): Promise<void> {
+  await registerFeedPolicy(database.pool, { feedMode: config.FEED_MODE, inboxStore: config.INBOX_STORE });
+}
+
+async function closing(app: App, starting: Promise<RunningServer>): Promise<RunningServer> {
+  const server = await starting;
+  app.onClose(() => server.close());
+  return server;
+}

@@ -1,0 +1,112 @@
+import type { App } from '../app.js';
+import type { Viewer } from '../domain/viewer.js';
+import { createDetailCache } from '../feed/detail-cache.js';
+import { createHydration, type HydrationDeps } from '../feed/hydrate.js';
+import { createLocalSources } from '../feed/local-sources.js';
+import type { RunningServer } from '../http.js';
+import { findProjectFile } from '../project-files.js';
+import { createSocial } from '../social/create-social.js';
+import { createIdGenerator } from '../social/id-generator.js';
+import { contentKey, publishInvalidation, subscribeInvalidations } from '../stores/invalidations.js';
+import type { RequestContext } from '../subgraphs/context.js';
+import { startSubgraph } from '../subgraphs/server.js';
+import { createSocialResolvers } from '../subgraphs/social/resolvers.js';
+import { createTimelineResolvers } from '../subgraphs/timeline/resolvers.js';
+import { createFeed } from './feed.js';
+import { readyChecksOf } from './ready-checks.js';
+
+/** What a process needs once to hydrate requests, whichever subgraphs it serves. */
+export interface HydrationParts {
+  readonly deps: HydrationDeps;
+  /** Forgets a content's details here, before it returns, and in every other process. */
+  forgetContent(contentId: bigint): void;
+}
+
+export function createHydrationParts(app: App): HydrationParts {
+  const { config, clock, log, meters } = app;
+  const cache = createDetailCache({
+    maxBytes: config.CONTENT_CACHE_BYTES,
+    ttlMs: config.CONTENT_CACHE_TTL_MS,
+    clock,
+    metrics: {
+      observeLookup(kind, hits, misses) {
+        meters.cacheRequests.inc({ cache: kind, result: 'hit' }, hits);
+        meters.cacheRequests.inc({ cache: kind, result: 'miss' }, misses);
+      },
+    },
+  });
+  const onError = (error: unknown): void => {
+    log.warn({ err: error }, 'invalidations');
+  };
+  const unsubscribe = subscribeInvalidations(app.subscriber, config.REDIS_KEY_PREFIX, {
+    onInvalidate: (key) => {
+      cache.invalidate(key);
+    },
+    onReset: () => {
+      cache.clear();
+    },
+    onError,
+  });
+  app.onClose(() => {
+    unsubscribe();
+    return Promise.resolve();
+  });
+  return {
+    deps: {
+      sources: createLocalSources(app.database.pool, config.FANOUT_PUSH_THRESHOLD),
+      cache,
+      timeoutMs: config.SOURCE_TIMEOUT_MS,
+      metrics: {
+        observeBatch(source, size) {
+          meters.hydrationBatchSize.observe({ source }, size);
+        },
+      },
+    },
+    forgetContent(contentId) {
+      cache.invalidate(contentKey(contentId));
+      publishInvalidation(app.redis, config.REDIS_KEY_PREFIX, contentKey(contentId)).catch(onError);
+    },
+  };
+}
+
+export function startTimelineSubgraph(app: App, parts = createHydrationParts(app)): Promise<RunningServer> {
+  return startSubgraph({
+    name: 'timeline',
+    typeDefs: findProjectFile('schema/timeline.graphql'),
+    resolvers: createTimelineResolvers(createFeed(app)),
+    makeContext: contextMaker(parts),
+    port: app.config.TIMELINE_PORT,
+    portSetting: 'TIMELINE_PORT',
+    metrics: app.metrics,
+    ...commonSettings(app),
+  });
+}
+
+export function startSocialSubgraph(app: App, parts = createHydrationParts(app)): Promise<RunningServer> {
+  const { config, clock, log } = app;
+  const { pool, prisma } = app.database;
+  const ids = createIdGenerator({ pool, clock, log });
+  app.onClose(() => ids.close());
+  const { cursorKeys } = config;
+  const social = createSocial({ pool, prisma, ids, clock, cursorKeys, onContentChanged: parts.forgetContent });
+  return startSubgraph({
+    name: 'social',
+    typeDefs: findProjectFile('schema/social.graphql'),
+    resolvers: createSocialResolvers({ social }),
+    makeContext: contextMaker(parts),
+    port: config.SOCIAL_PORT,
+    portSetting: 'SOCIAL_PORT',
+    metrics: app.metrics,
+    ...commonSettings(app),
+  });
+}
+
+const commonSettings = (app: App) => ({ config: app.config, log: app.log, readyChecks: readyChecksOf(app) });
+
+const contextMaker =
+  ({ deps }: HydrationParts) =>
+  (viewer: Viewer | null, requestId: string): RequestContext => ({
+    viewer,
+    requestId,
+    hydration: createHydration(deps, viewer),
+  });

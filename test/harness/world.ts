@@ -1,0 +1,207 @@
+import { Worker, type Job } from 'bullmq';
+import { openApp, type App } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+import type { Entry } from '../../src/domain/entry.js';
+import { rebuildInbox } from '../../src/fanout/rebuild-inbox.js';
+import { relayEvents } from '../../src/fanout/relay-events.js';
+import { handleContentEvent, handlePushTask, type WorkerDeps } from '../../src/fanout/start-workers.js';
+import { readFeed, type FeedPage } from '../../src/feed/feed.js';
+import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../../src/jobs/catalog.js';
+import { queuePrefix } from '../../src/jobs/queues.js';
+import { createSocial, type Social } from '../../src/social/create-social.js';
+import { createIdGenerator } from '../../src/social/id-generator.js';
+import { insertContent } from '../../src/stores/contents.js';
+import { inTransaction } from '../../src/stores/database.js';
+import { appendEvent } from '../../src/stores/events.js';
+import { registerFeedPolicy } from '../../src/stores/feed-state.js';
+import type { InboxStore } from '../../src/stores/inbox/inbox-store.js';
+import { createFeed, createInboxStore, type Feed } from '../../src/wiring/feed.js';
+import { createWorkerDeps } from '../../src/wiring/workers.js';
+import { createTestDatabase, startTestRedis } from './services.js';
+
+/** Starts later than any fixture's publish time. */
+export const START_MS = 1_750_000_000_000;
+
+/** Settings of a small world: few users make big accounts, few entries fill an inbox. */
+const SMALL = {
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'silent',
+  FANOUT_PUSH_THRESHOLD: '2',
+  FANOUT_CHUNK_SIZE: '2',
+  FANOUT_BATCH_SIZE: '1',
+  INBOX_MAX_ENTRIES: '8',
+  SCAN_BUDGET: '1000',
+  FANOUT_TASKS_PER_CONTENT: '2',
+};
+
+/** What runs in one world: real stores, a clock of its own, and queues that move one job at a time. */
+export interface World {
+  readonly app: App;
+  readonly social: Social;
+  readonly now: { ms: number };
+  feed: Feed;
+  /** Background work that readers set in motion, waiting to be run. */
+  readonly background: Map<string, () => Promise<unknown>>;
+  setPolicy(policy: { FEED_MODE?: string; INBOX_STORE?: string }): Promise<void>;
+  /** Publishes through the same transaction as the product, at a time and id of one's own. */
+  publishAt(authorId: bigint, entry: Entry, visibility?: string, repostOf?: bigint | null): Promise<void>;
+  relay(): Promise<number>;
+  /** Runs the next job of a queue. `dieAfter` inbox writes it is killed, as far as the stores can tell. */
+  dispatchOne(): Promise<boolean>;
+  executeOne(dieAfter?: number): Promise<boolean>;
+  /** Relays, dispatches, executes and runs background work until nothing is left. */
+  drain(): Promise<void>;
+  /** `beforeFill` is waited for between the pull and the write-back. */
+  rebuild(userId: bigint, beforeFill?: Promise<void>): Promise<unknown>;
+  /** `beforeInbox` is waited for between reading the authority and reading the inbox. */
+  read(userId: bigint, args: Parameters<typeof readFeed>[2], beforeInbox?: Promise<void>): Promise<FeedPage>;
+  loseInbox(userId: bigint): Promise<void>;
+  reset(userIds: readonly bigint[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createWorld(settings: Record<string, string> = {}): Promise<World> {
+  const [database, redis] = await Promise.all([createTestDatabase(), startTestRedis()]);
+  const now = { ms: START_MS };
+  const clock = () => now.ms;
+  const base = { ...SMALL, ...settings, DATABASE_URL: database.databaseUrl, REDIS_URL: redis.redisUrl };
+  const app = await openApp(readConfig(base), { name: 'test', clock });
+  const { pool, prisma } = app.database;
+  const ids = createIdGenerator({ pool, clock, log: app.log });
+  const onContentChanged = () => undefined;
+  const social = createSocial({ pool, prisma, ids, clock, cursorKeys: app.config.cursorKeys, onContentChanged });
+  const background = new Map<string, () => Promise<unknown>>();
+  const schedule = (key: string, work: () => Promise<unknown>) => void background.set(key, work);
+
+  let current = buildPolicy({});
+  const steppers = [CONTENT_EVENT_QUEUE, PUSH_QUEUE].map(
+    (name) => new Worker(name, null, { connection: app.queueRedis, prefix: queuePrefix(app.config.REDIS_KEY_PREFIX) }),
+  ) as [Worker, Worker];
+
+  function buildPolicy(policy: { FEED_MODE?: string; INBOX_STORE?: string }) {
+    const variant = { ...app, config: { ...app.config, ...readConfig({ ...base, ...policy }) } as App['config'] };
+    const inbox = createInboxStore(variant);
+    const { queues, deps } = createWorkerDeps(variant);
+    return { inbox, queues, deps, feed: createFeed(variant, inbox, { schedule }), config: variant.config };
+  }
+
+  async function runNext(worker: Worker, handle: (job: Job, token: string) => Promise<unknown>): Promise<boolean> {
+    const token = `step-${Math.random()}`;
+    const job = (await worker.getNextJob(token, { block: false })) as Job | undefined;
+    if (!job) return promoteDelayed();
+    try {
+      await job.moveToCompleted((await handle(job, token)) ?? null, token, false);
+    } catch (error) {
+      const isDelayed = error instanceof Error && error.name === 'DelayedError';
+      if (!isDelayed) await job.moveToFailed(error as Error, token, false);
+    }
+    return true;
+  }
+
+  async function promoteDelayed(): Promise<boolean> {
+    const { contentEvents, pushTasks } = current.queues;
+    const delayed = [...(await contentEvents.getDelayed()), ...(await pushTasks.getDelayed())];
+    for (const job of delayed) await job.promote();
+    return delayed.length > 0;
+  }
+
+  const world: World = {
+    app,
+    social,
+    now,
+    background,
+    feed: current.feed,
+    async setPolicy(policy) {
+      await current.queues.close();
+      current = buildPolicy(policy);
+      world.feed = current.feed;
+      await registerFeedPolicy(pool, { feedMode: current.config.FEED_MODE, inboxStore: current.config.INBOX_STORE });
+    },
+    async publishAt(authorId, entry, visibility = 'PUBLIC', repostOf = null) {
+      await inTransaction(pool, async (client) => {
+        await insertContent(client, {
+          ...entry,
+          authorId,
+          visibility: visibility as 'PUBLIC',
+          repostOf,
+          text: 'text',
+          media: [],
+          idempotencyKey: null,
+        });
+        await appendEvent(client, { type: 'content.published', authorId, contentId: entry.contentId });
+      });
+    },
+    relay: () => relayEvents({ pool, queues: current.queues }),
+    dispatchOne: () => runNext(steppers[0], (job, token) => handleContentEvent(current.deps, job, token)),
+    executeOne: (dieAfter) =>
+      runNext(steppers[1], (job) => handlePushTask({ ...current.deps, inbox: dying(current.inbox, dieAfter) }, job)),
+    async drain() {
+      for (let isBusy = true; isBusy;) {
+        isBusy = (await world.relay()) > 0;
+        // In turns: a plan at its bound waits for its tasks.
+        for (let moved = true; moved; isBusy ||= moved) {
+          moved = await world.dispatchOne();
+          moved = (await world.executeOne()) || moved;
+        }
+        for (const [key, work] of background) {
+          background.delete(key);
+          await work();
+          isBusy = true;
+        }
+      }
+    },
+    rebuild: (userId, beforeFill) => {
+      const { inbox, config } = current;
+      const fill: InboxStore['fill'] = async (...args) => {
+        await beforeFill;
+        return inbox.fill(...args);
+      };
+      return rebuildInbox({ pool, inbox: { ...inbox, fill }, maxEntries: config.INBOX_MAX_ENTRIES }, userId);
+    },
+    read: (userId, args, beforeInbox) => {
+      const { inbox } = current;
+      const read: InboxStore['read'] = async (...args) => {
+        await beforeInbox;
+        return inbox.read(...args);
+      };
+      return readFeed({ ...world.feed, inbox: { ...inbox, read } }, userId, args);
+    },
+    loseInbox: (userId) => current.inbox.drop([userId]),
+    async reset(userIds) {
+      background.clear();
+      now.ms = START_MS;
+      await pool.query(
+        `TRUNCATE users, activity, follows, blocks, contents, content_counters, reactions, comments, events, fanouts,
+           fanout_tasks, inbox_heads, inbox CASCADE`,
+      );
+      await app.redis.flushall();
+      await pool.query(
+        `INSERT INTO users (id, handle, display_name) SELECT u, 'user_' || u, 'User ' || u FROM unnest($1::numeric[]) AS u`,
+        [userIds.map(String)],
+      );
+      await world.setPolicy({});
+    },
+    async close() {
+      await Promise.all(steppers.map((worker) => worker.close()));
+      await current.queues.close();
+      await ids.close();
+      await app.close();
+      await redis.stop();
+      await database.drop();
+    },
+  };
+  await world.setPolicy({});
+  return world;
+}
+
+/** An inbox store whose process is killed after some writes. */
+function dying(inbox: InboxStore, dieAfter: number | undefined): WorkerDeps['inbox'] {
+  let writes = 0;
+  return {
+    insert: async (userIds, entry) => {
+      if (dieAfter !== undefined && writes >= dieAfter) throw new Error('killed');
+      writes += 1;
+      return inbox.insert(userIds, entry);
+    },
+  };
+}
