@@ -73,7 +73,7 @@ export async function openApp(
     async close() {
       for (const close of closers.splice(0).reverse()) {
         await close().catch((error: unknown) => {
-          log.warn({ error }, 'closing');
+          log.warn({ err: error }, 'closing');
         });
       }
     },

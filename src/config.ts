@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { CursorKeys } from './domain/cursor.js';
 
 /** The secret of a development start. Production refuses it. */
-export const DEVELOPMENT_SECRET = 'tideline-development-secret-do-not-use-in-production';
+const DEVELOPMENT_SECRET = 'tideline-development-secret-do-not-use-in-production';
 
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 const count = (fallback: number, min = 1) => z.coerce.number().int().min(min).default(fallback);
-const url = z.string().url();
+const url = z.url();
 
 /** Every setting, its unit and its default. README's table follows this list. */
 const schema = z.object({
@@ -76,12 +76,16 @@ export interface Config extends Readonly<Settings> {
   readonly cursorKeys: CursorKeys;
 }
 
+/** The environment of this process. `needsStores: false` is for the gateway, which has none. */
+export const readEnvironment = (options: { defaults?: Record<string, string>; needsStores?: boolean } = {}): Config =>
+  readConfig({ ...options.defaults, ...process.env }, options);
+
 /**
- * Reads the environment once. Empty values count as unset.
+ * Reads settings, once. Empty values count as unset.
  * @throws Error naming each variable that does not fit, and in production the secrets that must not be the default.
  */
 export function readConfig(
-  env: Readonly<Record<string, string | undefined>> = process.env,
+  env: Readonly<Record<string, string | undefined>>,
   { needsStores = true }: { needsStores?: boolean } = {},
 ): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));

@@ -32,9 +32,9 @@ export interface RunningServer {
 export interface HttpServer {
   readonly app: FastifyInstance;
   /** @param setting the variable that chooses the port, for the message when it is taken. */
-  listen(port: number, setting: string): Promise<string>;
+  readonly listen: (port: number, setting: string) => Promise<string>;
   /** Stops accepting, lets requests in flight end, and cuts those that take longer than SHUTDOWN_TIMEOUT_MS. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export interface HttpSettings {
@@ -48,8 +48,9 @@ const IDLE_SWEEP_MS = 25;
 
 /** What the gateway, the subgraphs and the operations server have in common. */
 export function createHttpServer({ config, log, readyChecks }: HttpSettings): HttpServer {
+  const loggerInstance: FastifyBaseLogger = log;
   const app = Fastify({
-    loggerInstance: log as FastifyBaseLogger,
+    loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: config.BODY_LIMIT_BYTES,
     requestTimeout: config.REQUEST_TIMEOUT_MS,
@@ -110,7 +111,8 @@ async function listen(app: FastifyInstance, at: { host: string; port: number; se
       throw new StartError(`Port ${where} is taken. Stop what uses it, or set ${at.setting} to another port.`);
     }
     if (code === 'EACCES') throw new StartError(`Port ${where} needs privileges. Set ${at.setting} to another port.`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') throw new StartError(`HOST=${at.host} is no address of this machine.`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new StartError(`HOST=${at.host} is no address of this machine.`);
     throw error;
   }
 }
@@ -118,8 +120,12 @@ async function listen(app: FastifyInstance, at: { host: string; port: number; se
 async function closeWithin(app: FastifyInstance, timeoutMs: number): Promise<void> {
   const { server } = app;
   // Idle connections are closed once by Fastify; those that become idle by ending their last request are found here.
-  const sweep = setInterval(() => { server.closeIdleConnections(); }, IDLE_SWEEP_MS);
-  const deadline = setTimeout(() => { server.closeAllConnections(); }, timeoutMs);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+  }, IDLE_SWEEP_MS);
+  const deadline = setTimeout(() => {
+    server.closeAllConnections();
+  }, timeoutMs);
   await app.close();
   clearInterval(sweep);
   clearTimeout(deadline);
@@ -133,7 +139,9 @@ function answerWithin(reply: FastifyReply, timeoutMs: number): void {
   const timer = setTimeout(() => {
     if (!reply.sent) void reply.code(503).send(errorBody('SERVICE_UNAVAILABLE', 'The request took too long.'));
   }, timeoutMs);
-  reply.raw.once('close', () => { clearTimeout(timer); });
+  reply.raw.once('close', () => {
+    clearTimeout(timer);
+  });
 }
 
 /** The caller's id when it is a plain one, so that it cannot forge log lines; else a new one. */
@@ -157,15 +165,17 @@ function describeHttpError(error: FastifyError, config: HttpSettings['config']) 
 function serveHealth(app: FastifyInstance, checks: ReadyChecks, log: Logger): void {
   app.get('/health/live', () => ({ status: 'live' }));
   app.get('/health/ready', async (_: FastifyRequest, reply) => {
-    const results = await Promise.all(Object.entries(checks).map(async ([name, check]) => {
-      try {
-        await withTimeout(check(), READY_CHECK_TIMEOUT_MS);
-        return [name, 'up'] as const;
-      } catch (error) {
-        log.warn({ err: error, check: name }, 'not ready');
-        return [name, 'down'] as const;
-      }
-    }));
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => {
+        try {
+          await withTimeout(check(), READY_CHECK_TIMEOUT_MS);
+          return [name, 'up'] as const;
+        } catch (error) {
+          log.warn({ err: error, check: name }, 'not ready');
+          return [name, 'down'] as const;
+        }
+      }),
+    );
     const isReady = results.every(([, state]) => state === 'up');
     return reply
       .code(isReady ? 200 : 503)
@@ -177,7 +187,11 @@ function serveHealth(app: FastifyInstance, checks: ReadyChecks, log: Logger): vo
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => { reject(new Error(`no answer within ${timeoutMs} ms`)); }, timeoutMs);
+    timer = setTimeout(() => {
+      reject(new Error(`no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
   });
-  return Promise.race([work, timeout]).finally(() => { clearTimeout(timer); });
+  return Promise.race([work, timeout]).finally(() => {
+    clearTimeout(timer);
+  });
 }

@@ -1,5 +1,5 @@
 import { openApp, type App } from './app.js';
-import { readConfig, type Config } from './config.js';
+import { readEnvironment, type Config } from './config.js';
 import { loadDemo, READER_ID } from './demo/load-demo.js';
 import { messageOf } from './domain/errors.js';
 import { ensureServices } from './embedded/services.js';
@@ -29,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 try {
   // A terminal is for people: what a production process logs at `info` is left out unless asked for.
-  const config = readConfig({ LOG_LEVEL: 'warn', ...process.env });
+  const config = readEnvironment({ defaults: { LOG_LEVEL: 'warn' } });
   services = await ensureServices({
     dataDir: config.dataDir,
     databaseUrl: config.DATABASE_URL,
@@ -74,7 +74,8 @@ function urlsOf({ gateway, timeline, social, operations }: Running): Record<stri
 
 function welcome(config: Config, running: Running, tokens: Awaited<ReturnType<typeof mintTokens>>): void {
   const graphql = `${running.gateway.url}/graphql`;
-  const query = '{ timelineFeed(first: 3) { edges { cursor node { text publishTime author { displayName } } } pageInfo { hasNextPage endCursor } } }';
+  const query =
+    '{ timelineFeed(first: 3) { edges { cursor node { text publishTime author { displayName } } } pageInfo { hasNextPage endCursor } } }';
   say(`
 Tideline is running.
 

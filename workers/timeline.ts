@@ -1,9 +1,9 @@
-import { registerPolicy } from '../src/wiring/start-all.js';
+import { prepareStores } from '../src/wiring/start-all.js';
 import { startTimelineSubgraph } from '../src/wiring/subgraphs.js';
 import { runProcess } from '../src/wiring/run-process.js';
 
 await runProcess('timeline', async (app) => {
-  await registerPolicy(app);
+  await prepareStores(app);
   const server = await startTimelineSubgraph(app);
   app.onClose(() => server.close());
 });

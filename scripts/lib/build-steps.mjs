@@ -10,7 +10,7 @@ const buildStamp = 'dist/.stamp';
 export function generateIfStale() {
   const hash = hashInputs(['prisma/schema.prisma', 'prisma.config.ts', 'node_modules/prisma/package.json']);
   if (isStamped(clientStamp, hash)) return;
-  console.log('Generating the Prisma client ...');
+  console.error('Generating the Prisma client ...');
   runPackageBin('prisma generate', 'prisma/build/index.js', ['generate', '--no-hints']);
   writeStamp(clientStamp, hash);
 }
@@ -20,7 +20,7 @@ export function buildIfStale() {
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'node_modules/.tideline-installed'];
   const hash = hashInputs(['src', 'workers', ...settings], (file) => file === clientStamp);
   if (isStamped(buildStamp, hash)) return;
-  console.log('Compiling ...');
+  console.error('Compiling ...');
   // A build that fails half way must not pass for the one before.
   rmSync(path.join(root, buildStamp), { force: true });
   runPackageBin('tsc', 'typescript/bin/tsc', ['-p', 'tsconfig.build.json']);

@@ -10,7 +10,7 @@ export function installIfStale() {
   const hash = hashInputs(['package-lock.json', 'package.json']);
   if (isStamped(stamp, hash)) return;
   if (!matchesLock()) {
-    console.log('Installing packages (once, about a minute) ...');
+    console.error('Installing packages (once, about a minute) ...');
     const hasLock = existsSync(path.join(root, 'package-lock.json'));
     // The npm that runs this script, if one does; else the one on PATH.
     const npm = process.env.npm_execpath?.endsWith('.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];

@@ -53,13 +53,16 @@ async function readQueues({
   redis,
   queueRedis,
   config,
+  log,
 }: CommandServices['app']): Promise<Record<string, string | Record<string, number>>> {
   try {
     await redis.ping();
   } catch (error) {
     return { error: `Redis cannot be reached: ${messageOf(error)}` };
   }
-  const queues = openQueues(queueRedis, config.REDIS_KEY_PREFIX);
+  const queues = openQueues(queueRedis, config.REDIS_KEY_PREFIX, (error) => {
+    log.warn({ error: error.message }, 'queue');
+  });
   try {
     const named = [queues.contentEvents, queues.pushTasks];
     return Object.fromEntries(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config.js';
+import { readEnvironment } from '../config.js';
 import { badInput } from '../domain/errors.js';
 import { parseId } from '../domain/ids.js';
 import { mintToken } from '../identity.js';
@@ -14,6 +14,8 @@ export function addTokenCommand(program: Command): void {
     .action(async (userId: string, options: { admin?: boolean; expires: string }) => {
       const { admin = false, expires: expiresIn } = options;
       if (!/^\d{1,6} ?[smhdwy]$/.test(expiresIn)) throw badInput('--expires must be a number with s, m, h, d, w or y');
-      console.log(await mintToken(readConfig(), parseId(userId, 'user-id'), { admin, expiresIn }));
+      console.log(
+        await mintToken(readEnvironment({ needsStores: false }), parseId(userId, 'user-id'), { admin, expiresIn }),
+      );
     });
 }

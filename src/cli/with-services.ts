@@ -1,6 +1,6 @@
 import { destination, pino } from 'pino';
 import { openApp, type App } from '../app.js';
-import { readConfig } from '../config.js';
+import { readEnvironment } from '../config.js';
 import { ensureServices, findRunningServices } from '../embedded/services.js';
 import { migrateDatabase } from '../stores/migrate.js';
 
@@ -19,7 +19,7 @@ export async function withServices<T>(
   { migrate }: { migrate: boolean },
   run: (services: CommandServices) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig();
+  const config = readEnvironment();
   const found = await findServices(config);
   let interruptedBy: NodeJS.Signals | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -44,7 +44,7 @@ export async function withServices<T>(
   }
 }
 
-async function findServices(config: ReturnType<typeof readConfig>) {
+async function findServices(config: ReturnType<typeof readEnvironment>) {
   const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, dataDir } = config;
   const stop = (): Promise<void> => Promise.resolve();
   if (databaseUrl && redisUrl) return { origin: 'given' as const, databaseUrl, redisUrl, stop };

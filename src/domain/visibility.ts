@@ -40,7 +40,7 @@ export function whyNotInFeed(
  * Why the viewer may not see this content at all, or null when they may: PUBLIC to all, FOLLOWERS to who follows the
  * author now, PRIVATE to its author; never across a block; a repost follows its original too.
  */
-export function whyHidden(
+function whyHidden(
   content: ContentFacts,
   facts: ReadonlyMap<bigint, ContentFacts>,
   viewer: Beholder,

@@ -54,10 +54,15 @@ function describeError(error: GraphQLError): GraphQLFormattedError {
     // The HTTP status and the positions are those of the client's own request.
     const requestCode = code === undefined && !isForeign(error) ? 'BAD_USER_INPUT' : REQUEST_CODES[String(code)];
     const locations = error.locations && { locations: error.locations };
-    if (requestCode) return { message: error.message, ...locations, extensions: { code: requestCode, ...(http ? { http } : {}) } };
+    if (requestCode)
+      return { message: error.message, ...locations, extensions: { code: requestCode, ...(http ? { http } : {}) } };
   }
   if (UNREACHABLE_CODES.has(code)) {
-    return { message: 'A service behind this field is unavailable.', ...path, extensions: coded('SERVICE_UNAVAILABLE') };
+    return {
+      message: 'A service behind this field is unavailable.',
+      ...path,
+      extensions: coded('SERVICE_UNAVAILABLE'),
+    };
   }
   // Without positions: a subgraph's are those of a query that the client never wrote.
   if (PUBLIC_CODES.has(code)) return { message: error.message, ...path, extensions: { code } };

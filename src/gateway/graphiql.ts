@@ -2,7 +2,7 @@ import type { GatewayConfigBase } from '@graphql-hive/gateway-runtime';
 
 type Options = Pick<GatewayConfigBase<Record<string, unknown>>, 'graphiql' | 'renderGraphiQL'>;
 
-const DEFAULT_QUERY = `# Tideline. A timeline needs a signed-in viewer: put the token that "npm start" printed into the Headers tab below:
+const DEFAULT_QUERY = `# A timeline belongs to a signed-in viewer. Headers tab:
 # { "authorization": "Bearer TOKEN" }
 
 query HomeTimeline {
@@ -42,7 +42,8 @@ export async function loadGraphiql(token?: string): Promise<Options> {
     renderGraphiQL,
     graphiql: {
       title: 'Tideline',
-      logo: '<strong>Tideline</strong>',
+      // Instead of Hive's; the title is beside it.
+      logo: '',
       defaultQuery: DEFAULT_QUERY,
       defaultEditorToolsVisibility: 'headers',
       headers: JSON.stringify(token ? { authorization: `Bearer ${token}` } : {}, null, 2),

@@ -5,14 +5,16 @@ import type { ErrorCode } from '../domain/errors.js';
  * A validation rule: no operation nests fields deeper than `depthMax`. Introspection is not counted, as the query of
  * every GraphQL tool is deep; fragments are, where they are spread.
  */
-export const limitDepth = (depthMax: number) => (context: ValidationContext): ASTVisitor => ({
-  OperationDefinition(operation) {
-    if (depthOf(operation.selectionSet, context, new Set()) <= depthMax) return;
-    const code: ErrorCode = 'OPERATION_TOO_COMPLEX';
-    const message = `The operation nests fields deeper than ${depthMax} levels.`;
-    context.reportError(new GraphQLError(message, { nodes: operation, extensions: { code } }));
-  },
-});
+export const limitDepth =
+  (depthMax: number) =>
+  (context: ValidationContext): ASTVisitor => ({
+    OperationDefinition(operation) {
+      if (depthOf(operation.selectionSet, context, new Set()) <= depthMax) return;
+      const code: ErrorCode = 'OPERATION_TOO_COMPLEX';
+      const message = `The operation nests fields deeper than ${depthMax} levels.`;
+      context.reportError(new GraphQLError(message, { nodes: operation, extensions: { code } }));
+    },
+  });
 
 function depthOf(selectionSet: SelectionSetNode, context: ValidationContext, spread: ReadonlySet<string>): number {
   const depths = selectionSet.selections.map((selection) => {

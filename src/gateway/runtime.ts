@@ -1,6 +1,11 @@
-import { createGatewayRuntime, Logger as HiveLogger, type GatewayPlugin, type GatewayRuntime } from '@graphql-hive/gateway-runtime';
+import {
+  createGatewayRuntime,
+  Logger as HiveLogger,
+  type GatewayPlugin,
+  type GatewayRuntime,
+} from '@graphql-hive/gateway-runtime';
 import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
-import { execute, type ExecutionArgs, type ExecutionResult } from 'graphql';
+import { execute, parse, type ExecutionArgs, type ExecutionResult, type ParseOptions, type Source } from 'graphql';
 import type { Config } from '../config.js';
 import type { Logger } from '../log.js';
 import { maskErrors } from './errors.js';
@@ -21,36 +26,42 @@ export interface RuntimeSettings {
 export async function createRuntime(settings: RuntimeSettings): Promise<GatewayRuntime> {
   const { config, log } = settings;
   const graphiql = config.isProduction ? { graphiql: false } : await loadGraphiql(settings.graphiqlToken);
-  return withoutSignalHandlers(() => createGatewayRuntime({
-    supergraph: settings.loadSupergraph,
-    unifiedGraphHandler,
-    transports: { http: createTransport(config.SUBGRAPH_TIMEOUT_MS) },
-    transportEntries: Object.fromEntries(
-      Object.entries(settings.subgraphUrls).map(([name, location]) => [name, { location }]),
-    ),
-    ...graphiql,
-    graphqlEndpoint: '/graphql',
-    landingPage: false,
-    batching: false,
-    multipart: false,
-    cors: false,
-    // The server in front made or checked it, and the transport passes it on.
-    requestId: false,
-    ...(config.isProduction && { disableIntrospection: {} }),
-    // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
-    maskedErrors: { maskError: (error) => error as Error },
-    logging: new HiveLogger({ level: false }),
-    plugins: () => [limitOperations(config), completeData, presentErrors(config, log)],
-  }));
+  return withoutSignalHandlers(() =>
+    createGatewayRuntime({
+      supergraph: settings.loadSupergraph,
+      unifiedGraphHandler,
+      transports: { http: createTransport(config.SUBGRAPH_TIMEOUT_MS) },
+      transportEntries: Object.fromEntries(
+        Object.entries(settings.subgraphUrls).map(([name, location]) => [name, { location }]),
+      ),
+      ...graphiql,
+      graphqlEndpoint: '/graphql',
+      landingPage: false,
+      batching: false,
+      multipart: false,
+      cors: false,
+      // The server in front made or checked it, and the transport passes it on.
+      requestId: false,
+      ...(config.isProduction && { disableIntrospection: {} }),
+      // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
+      maskedErrors: { maskError: (error) => error as Error },
+      logging: new HiveLogger({ level: false }),
+      plugins: () => [limitOperations(config), completeData, presentErrors(config, log)],
+    }),
+  );
 }
 
 const limitOperations = (config: Config): GatewayPlugin => {
   const depthRule = limitDepth(config.QUERY_DEPTH_MAX);
   return {
-    onParse: ({ parseFn, setParseFn }) => {
-      setParseFn((source, options) => parseFn(source, { ...options, maxTokens: config.QUERY_TOKENS_MAX }));
+    onParse: ({ setParseFn }) => {
+      setParseFn((source: string | Source, options?: ParseOptions) =>
+        parse(source, { ...options, maxLexicalTokens: config.QUERY_TOKENS_MAX }),
+      );
     },
-    onValidate: ({ addValidationRule }) => { addValidationRule(depthRule); },
+    onValidate: ({ addValidationRule }) => {
+      addValidationRule(depthRule);
+    },
   };
 };
 
@@ -60,17 +71,19 @@ const limitOperations = (config: Config): GatewayPlugin => {
  */
 const completeData: GatewayPlugin = {
   onExecute: ({ args }) => ({
-    async onExecuteDone({ result, setResult }) {
+    async onExecuteDone(done) {
+      const { result } = done;
       if (!isSingle(result) || 'data' in result || !result.errors?.some((error) => error.path)) return;
       const { schema, document, variableValues, operationName } = args as ExecutionArgs;
       const { data } = await execute({ schema, document, variableValues, operationName, rootValue: {} });
-      setResult({ ...result, data: data ?? null });
+      done.setResult({ ...result, data: data ?? null });
     },
   }),
 };
 
 const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
-  onResultProcess({ request, result, setResult }) {
+  onResultProcess(processed) {
+    const { request, result } = processed;
     if (!isSingle(result) || !result.errors) return;
     const requestId = request.headers.get('x-request-id');
     const errors = maskErrors(result.errors, {
@@ -81,7 +94,7 @@ const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
         log.error({ reason: message, code, subgraph, path, requestId }, 'an error that the client does not see');
       },
     });
-    setResult({ ...result, errors });
+    processed.setResult({ ...result, errors });
   },
 });
 

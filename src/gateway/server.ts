@@ -35,7 +35,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningSe
   });
   // Hive reads JSON itself, so that its answers to malformed requests stay those of GraphQL over HTTP.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => { done(null, body); });
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
+    done(null, body);
+  });
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -51,7 +53,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningSe
       // The validated id, or the one made here: subgraphs log the same.
       request.raw.headers['x-request-id'] = request.id;
       const response = await runtime.handleNodeRequestAndResponse(request, reply, {});
-      response.headers.forEach((value, name) => { void reply.header(name, value); });
+      response.headers.forEach((value, name) => {
+        void reply.header(name, value);
+      });
       return reply.code(response.status).send(response.body ?? '');
     },
   });

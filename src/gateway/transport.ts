@@ -2,10 +2,12 @@ import type { GatewayConfigBase } from '@graphql-hive/gateway-runtime';
 import { GraphQLError, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import { messageOf } from '../domain/errors.js';
 
-type TransportMap = Exclude<NonNullable<GatewayConfigBase<Record<string, unknown>>['transports']>, (kind: string) => unknown>;
+type TransportMap = Exclude<
+  NonNullable<GatewayConfigBase<Record<string, unknown>>['transports']>,
+  (kind: string) => unknown
+>;
 type Transport = Extract<Awaited<TransportMap[string]>, { getSubgraphExecutor: unknown }>;
 type Executor = Awaited<ReturnType<Transport['getSubgraphExecutor']>>;
-type Fetch = NonNullable<Parameters<Transport['getSubgraphExecutor']>[0]['fetch']>;
 type ExecutionRequest = Parameters<Executor>[0] & { context: { request: Request } };
 
 /** Set on the error of a subgraph that is down, slow, or answers with something else than GraphQL. */
@@ -19,10 +21,12 @@ export const UNREACHABLE = 'SUBGRAPH_UNREACHABLE';
  * @param timeoutMs after which a subgraph counts as unreachable for this request.
  */
 export const createTransport = (timeoutMs: number): Transport => ({
-  getSubgraphExecutor: ({ transportEntry, fetch = globalThis.fetch as unknown as Fetch }) =>
+  getSubgraphExecutor: ({ transportEntry, fetch = globalThis.fetch }) =>
     (async ({ document, variables, operationName, context, info }: ExecutionRequest) => {
       const abort = new AbortController();
-      const timer = setTimeout(() => { abort.abort(new Error(`no answer within ${timeoutMs} ms`)); }, timeoutMs);
+      const timer = setTimeout(() => {
+        abort.abort(new Error(`no answer within ${timeoutMs} ms`));
+      }, timeoutMs);
       try {
         const init = {
           method: 'POST',
@@ -34,7 +38,7 @@ export const createTransport = (timeoutMs: number): Transport => ({
           body: JSON.stringify({ query: printOnce(document), variables, operationName }),
           signal: abort.signal,
         };
-        const response = await fetch(transportEntry?.location ?? '', init, context, info);
+        const response = await fetch(transportEntry.location ?? '', init, context, info);
         return readResult(await response.text(), response.status);
       } catch (error) {
         const reason = messageOf(abort.signal.aborted ? abort.signal.reason : error);
@@ -54,7 +58,12 @@ function readResult(text: string, status: number): ExecutionResult {
 }
 
 const pick = (headers: Headers, names: readonly string[]) =>
-  Object.fromEntries(names.flatMap((name) => { const value = headers.get(name); return value === null ? [] : [[name, value]]; }));
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
 
 /** Plans are cached, and with them the documents that they send. */
 const printed = new WeakMap<Parameters<typeof print>[0], string>();

@@ -11,10 +11,12 @@ export interface Queues {
 /** All queues share one hash tag, so that BullMQ's scripts work on a cluster. */
 export const queuePrefix = (keyPrefix: string): string => `{${keyPrefix}q}`;
 
-export function openQueues(connection: Redis, keyPrefix: string): Queues {
+/** @param onError told of each failed connection; BullMQ goes on trying by itself. */
+export function openQueues(connection: Redis, keyPrefix: string, onError: (error: Error) => void): Queues {
   const options = { connection, prefix: queuePrefix(keyPrefix) };
   const contentEvents = new Queue<ContentEventPayload>(CONTENT_EVENT_QUEUE, options);
   const pushTasks = new Queue<PushTaskPayload>(PUSH_QUEUE, options);
+  for (const queue of [contentEvents, pushTasks]) queue.on('error', onError);
   return {
     contentEvents,
     pushTasks,

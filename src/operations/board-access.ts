@@ -9,9 +9,9 @@ const READING = new Set(['GET', 'HEAD']);
 
 export interface BoardAccess {
   /** Null without a good token. */
-  viewerOf(request: Pick<FastifyRequest['raw'], 'headers'>): Promise<Viewer | null>;
+  readonly viewerOf: (request: Pick<FastifyRequest['raw'], 'headers'>) => Promise<Viewer | null>;
   /** An onRequest hook: lets in whoever has a good token, and lets only admins change anything. */
-  guard(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>;
+  readonly guard: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
 }
 
 /**
@@ -56,4 +56,7 @@ async function verifyQuietly(verify: VerifyIdentity, authorization: string | und
 }
 
 const cookieOf = (header: string | undefined): string | undefined =>
-  header?.split(/; */).find((pair) => pair.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1);
+  header
+    ?.split(/; */)
+    .find((pair) => pair.startsWith(`${COOKIE}=`))
+    ?.slice(COOKIE.length + 1);

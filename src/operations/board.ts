@@ -34,7 +34,9 @@ export function serveBoards(app: FastifyInstance, queues: readonly Queue[], acce
       options: { uiConfig: { boardTitle: kind === 'full' ? 'Tideline' : 'Tideline (read only)' } },
     });
     void app.register(async (scope) => {
-      scope.addHook('onRoute', (route) => { route.constraints = { ...route.constraints, [CONSTRAINT]: kind }; });
+      scope.addHook('onRoute', (route) => {
+        route.constraints = { ...route.constraints, [CONSTRAINT]: kind };
+      });
       scope.addHook('onRequest', access.guard);
       scope.addHook('onRequest', async (_, reply) => {
         reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
@@ -52,7 +54,9 @@ export function boardStrategy(access: BoardAccess): Strategy {
     name: CONSTRAINT,
     storage: () => new Map<BoardKind, never>(),
     deriveConstraint(request: IncomingMessage, _: unknown, done: (error: Error | null, kind?: BoardKind) => void) {
-      access.viewerOf(request).then((viewer) => { done(null, viewer?.isAdmin ? 'full' : 'readOnly'); }, done);
+      access.viewerOf(request).then((viewer) => {
+        done(null, viewer?.isAdmin ? 'full' : 'readOnly');
+      }, done);
     },
   };
   // The router takes a third parameter for the asynchronous form; its types do not know that form.

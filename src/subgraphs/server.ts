@@ -77,7 +77,7 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     hideSchemaDetailsFromClientErrors: config.isProduction,
     includeStacktraceInErrorResponses: false,
     formatError,
-    parseOptions: { maxTokens: config.QUERY_TOKENS_MAX },
+    parseOptions: { maxLexicalTokens: config.QUERY_TOKENS_MAX },
     allowBatchedHttpRequests: false,
     csrfPrevention: true,
     persistedQueries: false,

@@ -1,36 +1,45 @@
 import { openApp, type App } from '../app.js';
-import { readConfig } from '../config.js';
+import { readEnvironment } from '../config.js';
 import { messageOf } from '../domain/errors.js';
-import { StartError } from '../http.js';
 
-/**
- * The life of one production process: settings, clients, `start`, then SIGTERM or SIGINT closes what was started, in
- * reverse, within SHUTDOWN_TIMEOUT_MS; a second signal ends it at once. A failed start ends with exit code 1.
- */
-export async function runProcess(name: string, start: (app: App) => Promise<unknown>): Promise<void> {
-  let app: App | undefined;
-  try {
-    app = await openApp(readConfig(), { name });
-    await start(app);
-    closeOnSignal(app);
-    app.log.info('started');
-  } catch (error) {
-    process.stderr.write(`${error instanceof StartError ? error.message : messageOf(error)}\n`);
-    await app?.close();
-    process.exit(1);
-  }
+interface Started {
+  close(): Promise<void>;
+  /** Milliseconds that closing may take. */
+  readonly timeoutMs: number;
 }
 
-function closeOnSignal(app: App): void {
-  let isClosing = false;
-  const close = async (): Promise<void> => {
-    if (isClosing) process.exit(130);
-    isClosing = true;
-    const deadline = setTimeout(() => process.exit(1), app.config.SHUTDOWN_TIMEOUT_MS + 1_000);
-    deadline.unref();
-    await app.close();
-    process.exit(0);
-  };
-  process.on('SIGTERM', () => void close());
-  process.on('SIGINT', () => void close());
+/** The life of one production process that uses the stores: settings, clients, then `start`. */
+export const runProcess = (name: string, start: (app: App) => Promise<unknown>): Promise<void> =>
+  runUntilSignal(async () => {
+    const app = await openApp(readEnvironment(), { name });
+    try {
+      await start(app);
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+    app.log.info('started');
+    return { close: () => app.close(), timeoutMs: app.config.SHUTDOWN_TIMEOUT_MS };
+  });
+
+/**
+ * Runs until SIGTERM or SIGINT, which close what was started within its time; a second signal ends the process at once. A
+ * failed start is told by its message alone and ends with exit code 1.
+ */
+export async function runUntilSignal(start: () => Promise<Started>): Promise<void> {
+  try {
+    const started = await start();
+    let isClosing = false;
+    const close = async (): Promise<void> => {
+      if (isClosing) process.exit(130);
+      isClosing = true;
+      setTimeout(() => process.exit(1), started.timeoutMs + 1_000).unref();
+      await started.close();
+      process.exit(0);
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void close());
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exit(1);
+  }
 }

@@ -4,9 +4,10 @@ import { startGateway } from '../gateway/server.js';
 import type { RunningServer } from '../http.js';
 import { startOperations } from '../operations/server.js';
 import { findProjectFile } from '../project-files.js';
-import { readyChecksOf } from './ready-checks.js';
+import { workerReadyChecks } from './ready-checks.js';
 import { registerFeedPolicy } from '../stores/feed-state.js';
 import { startFanoutWorkers, type FanoutWorkers, type WorkerRole } from './workers.js';
+import { checkRedis } from './check-redis.js';
 import { createHydrationParts, startSocialSubgraph, startTimelineSubgraph } from './subgraphs.js';
 
 export interface Running {
@@ -17,12 +18,18 @@ export interface Running {
   readonly workers: FanoutWorkers;
 }
 
-/** Everything in one process, as `npm start` has it. What was started ends with the app, the gateway first. */
-export async function startAll(app: App, options: { graphiqlToken?: string } = {}): Promise<Running> {
+/**
+ * Everything in one process, as `npm start` has it. What was started ends with the app, the gateway first.
+ * @param options.roles the workers that run here; all by default, none when others run them
+ */
+export async function startAll(
+  app: App,
+  { roles, ...options }: { graphiqlToken?: string; roles?: readonly WorkerRole[] } = {},
+): Promise<Running> {
   const { config, log } = app;
-  await registerPolicy(app);
+  await prepareStores(app);
   const parts = createHydrationParts(app);
-  const { workers, operations } = await startWorkerProcess(app);
+  const { workers, operations } = await startWorkerProcess(app, roles);
   const timeline = await closing(app, startTimelineSubgraph(app, parts));
   const social = await closing(app, startSocialSubgraph(app, parts));
   const gateway = await closing(
@@ -58,13 +65,20 @@ export async function startWorkerProcess(app: App, roles?: readonly WorkerRole[]
   const { contentEvents, pushTasks } = workers.queues;
   const operations = await closing(
     app,
-    startOperations({ app, queues: [contentEvents, pushTasks], readyChecks: readyChecksOf(app), port: app.config.OPS_PORT }),
+    startOperations({
+      app,
+      queues: [contentEvents, pushTasks],
+      readyChecks: workerReadyChecks(app),
+      port: app.config.OPS_PORT,
+    }),
   );
   return { workers, operations };
 }
 
-/** Says to the authority which policy this deployment runs, before anything relies on an inbox. */
-export async function registerPolicy({ config, database }: App): Promise<void> {
+/** Checks Redis, and says to the authority which policy this deployment runs, before anything relies on an inbox. */
+export async function prepareStores(app: App): Promise<void> {
+  const { config, database } = app;
+  await checkRedis(app);
   await registerFeedPolicy(database.pool, { feedMode: config.FEED_MODE, inboxStore: config.INBOX_STORE });
 }
 

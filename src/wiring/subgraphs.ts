@@ -13,13 +13,13 @@ import { startSubgraph } from '../subgraphs/server.js';
 import { createSocialResolvers } from '../subgraphs/social/resolvers.js';
 import { createTimelineResolvers } from '../subgraphs/timeline/resolvers.js';
 import { createFeed } from './feed.js';
-import { readyChecksOf } from './ready-checks.js';
+import { subgraphReadyChecks } from './ready-checks.js';
 
 /** What a process needs once to hydrate requests, whichever subgraphs it serves. */
 export interface HydrationParts {
   readonly deps: HydrationDeps;
   /** Forgets a content's details here, before it returns, and in every other process. */
-  forgetContent(contentId: bigint): void;
+  readonly forgetContent: (contentId: bigint) => void;
 }
 
 export function createHydrationParts(app: App): HydrationParts {
@@ -101,7 +101,7 @@ export function startSocialSubgraph(app: App, parts = createHydrationParts(app))
   });
 }
 
-const commonSettings = (app: App) => ({ config: app.config, log: app.log, readyChecks: readyChecksOf(app) });
+const commonSettings = (app: App) => ({ config: app.config, log: app.log, readyChecks: subgraphReadyChecks(app) });
 
 const contextMaker =
   ({ deps }: HydrationParts) =>

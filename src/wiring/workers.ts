@@ -38,7 +38,9 @@ export function startFanoutWorkers(
 /** What every worker of a process is built from. */
 export function createWorkerDeps(app: App): { queues: Queues; deps: WorkerDeps } {
   const { config, log } = app;
-  const queues = openQueues(app.queueRedis, config.REDIS_KEY_PREFIX);
+  const queues = openQueues(app.queueRedis, config.REDIS_KEY_PREFIX, (error) => {
+    log.warn({ error: error.message }, 'queue');
+  });
   const deps: WorkerDeps = {
     pool: app.database.pool,
     queues,

@@ -21,11 +21,17 @@ interface Context {
   readonly requestId: string;
 }
 
-const content = (contentId: string) => ({ id: contentId, contentId, text: `text ${contentId}`, media: [], counters: null });
+const content = (contentId: string) => ({
+  id: contentId,
+  contentId,
+  text: `text ${contentId}`,
+  media: [],
+  counters: null,
+});
 let published = 0;
 let seenRequestId = '';
-let release = () => undefined as void;
-let onSlow = () => undefined as void;
+let release: () => void = () => undefined;
+let onSlow: () => void = () => undefined;
 
 const timelineResolvers = {
   Query: {
@@ -55,12 +61,20 @@ const socialResolvers = {
   Query: {
     viewer: (_: unknown, __: unknown, { viewer }: Context) =>
       viewer && { id: `U${viewer.userId}`, userId: viewer.userId.toString(), handle: 'ann', displayName: 'Ann' },
-    user: async () => { throw forbidden('Not yours.'); },
+    user: async () => {
+      throw forbidden('Not yours.');
+    },
   },
-  Mutation: { publishContent: () => { published += 1; return { content: content('9') }; } },
+  Mutation: {
+    publishContent: () => {
+      published += 1;
+      return { content: content('9') };
+    },
+  },
   Content: {
     // Either key may come.
-    __resolveReference: async ({ contentId, id }: { contentId?: string; id?: string }) => content(contentId ?? id ?? ''),
+    __resolveReference: async ({ contentId, id }: { contentId?: string; id?: string }) =>
+      content(contentId ?? id ?? ''),
     repostOf: async ({ contentId }: { contentId: string }) => {
       if (contentId === '2') throw forbidden('This original is not for you.');
       return null;
@@ -95,7 +109,9 @@ afterAll(async () => {
   await timeline.close();
   await social.close();
 });
-beforeEach(() => { published = 0; });
+beforeEach(() => {
+  published = 0;
+});
 
 describe('through the gateway', () => {
   test('one query reads from both subgraphs as the viewer of the token', async () => {
@@ -106,7 +122,9 @@ describe('through the gateway', () => {
     );
     expect(status).toBe(200);
     expect(body.data?.['viewer']).toEqual({ userId: '7' });
-    expect(body.data?.['timelineFeed']).toMatchObject({ edges: [{ node: { contentId: '1' } }, { node: { contentId: '2' } }] });
+    expect(body.data?.['timelineFeed']).toMatchObject({
+      edges: [{ node: { contentId: '1' } }, { node: { contentId: '2' } }],
+    });
     expect(seenRequestId).toBe('from-the-client');
   });
 
@@ -130,7 +148,9 @@ describe('through the gateway', () => {
     const { body } = await postGraphql(gateway.url, '{ timelineFeed(after: "bad") { edges { cursor } } }');
     expect(body).toEqual({
       data: null,
-      errors: [{ message: 'This cursor is not valid.', path: ['timelineFeed'], extensions: { code: 'INVALID_CURSOR' } }],
+      errors: [
+        { message: 'This cursor is not valid.', path: ['timelineFeed'], extensions: { code: 'INVALID_CURSOR' } },
+      ],
     });
     expect((await postGraphql(gateway.url, '{ u: user(userId: "1") { id } }')).body).toEqual({
       data: { u: null },
@@ -139,7 +159,10 @@ describe('through the gateway', () => {
   });
 
   test.each(['boom', 'library'])('internals (%s) are masked', async (how) => {
-    const { text, body } = await postGraphql(gateway.url, '{ timelineFeed(after: "' + how + '") { edges { cursor } } }');
+    const { text, body } = await postGraphql(
+      gateway.url,
+      '{ timelineFeed(after: "' + how + '") { edges { cursor } } }',
+    );
     expect(body.errors).toEqual([
       { message: 'Something went wrong.', path: ['timelineFeed'], extensions: { code: 'INTERNAL_SERVER_ERROR' } },
     ]);
@@ -162,15 +185,21 @@ describe('through the gateway', () => {
 
   test('two viewers who ask the same at the same moment get their own answers', async () => {
     const ask = async (userId: bigint) =>
-      (await postGraphql(gateway.url, '{ viewer { userId } }', { token: await tokenFor(userId) })).body.data?.['viewer'];
+      (await postGraphql(gateway.url, '{ viewer { userId } }', { token: await tokenFor(userId) })).body.data?.[
+        'viewer'
+      ];
     const userIds = Array.from({ length: 20 }, (_, index) => BigInt(index + 1));
     expect(await Promise.all(userIds.map(ask))).toEqual(userIds.map((id) => ({ userId: id.toString() })));
   });
 
   test('a bad token stops the operation before any subgraph hears of it', async () => {
-    const { body } = await postGraphql(gateway.url, 'mutation { publishContent(input: { text: "x" }) { content { id } } }', {
-      token: `${await tokenFor(7n)}x`,
-    });
+    const { body } = await postGraphql(
+      gateway.url,
+      'mutation { publishContent(input: { text: "x" }) { content { id } } }',
+      {
+        token: `${await tokenFor(7n)}x`,
+      },
+    );
     expect(body).toEqual({ errors: [{ message: 'The token is not valid.', extensions: { code: 'UNAUTHENTICATED' } }] });
     expect(published).toBe(0);
   });
@@ -239,7 +268,10 @@ describe('a subgraph that fails', () => {
 
   test('down: a nullable field becomes null and one that is not takes its parent with it', async () => {
     const own = await start({ subgraphUrls: { social: unused, timeline: unused } });
-    const down = { message: 'A service behind this field is unavailable.', extensions: { code: 'SERVICE_UNAVAILABLE' } };
+    const down = {
+      message: 'A service behind this field is unavailable.',
+      extensions: { code: 'SERVICE_UNAVAILABLE' },
+    };
     expect((await postGraphql(own.url, '{ me: viewer { handle } }')).body).toEqual({
       data: { me: null },
       errors: [{ ...down, path: ['me'] }],
@@ -304,7 +336,9 @@ describe('start and stop', () => {
 
   test('a stop lets the request in flight end', async () => {
     const own = await start();
-    const started = new Promise<void>((resolve) => { onSlow = resolve; });
+    const started = new Promise<void>((resolve) => {
+      onSlow = resolve;
+    });
     const answer = postGraphql(own.url, '{ timelineFeed(after: "slow") { edges { cursor } } }');
     await started;
     const closed = own.close();

@@ -20,7 +20,7 @@ import { createWorkerDeps } from '../../src/wiring/workers.js';
 import { createTestDatabase, startTestRedis } from './services.js';
 
 /** Starts later than any fixture's publish time. */
-export const START_MS = 1_750_000_000_000;
+const START_MS = 1_750_000_000_000;
 
 /** Settings of a small world: few users make big accounts, few entries fill an inbox. */
 const SMALL = {
@@ -53,8 +53,12 @@ export interface World {
   drain(): Promise<void>;
   /** `beforeFill` is waited for between the pull and the write-back. */
   rebuild(userId: bigint, beforeFill?: Promise<void>): Promise<unknown>;
-  /** `beforeInbox` is waited for between reading the authority and reading the inbox. */
-  read(userId: bigint, args: Parameters<typeof readFeed>[2], beforeInbox?: Promise<void>): Promise<FeedPage>;
+  /** `gate` is waited for right before, or right after, the inbox is read. */
+  read(
+    userId: bigint,
+    args: Parameters<typeof readFeed>[2],
+    gate?: { readonly before?: Promise<void>; readonly after?: Promise<void> },
+  ): Promise<FeedPage>;
   loseInbox(userId: bigint): Promise<void>;
   reset(userIds: readonly bigint[]): Promise<void>;
   close(): Promise<void>;
@@ -158,11 +162,13 @@ export async function createWorld(settings: Record<string, string> = {}): Promis
       };
       return rebuildInbox({ pool, inbox: { ...inbox, fill }, maxEntries: config.INBOX_MAX_ENTRIES }, userId);
     },
-    read: (userId, args, beforeInbox) => {
+    read: (userId, args, gate) => {
       const { inbox } = current;
       const read: InboxStore['read'] = async (...args) => {
-        await beforeInbox;
-        return inbox.read(...args);
+        await gate?.before;
+        const page = await inbox.read(...args);
+        await gate?.after;
+        return page;
       };
       return readFeed({ ...world.feed, inbox: { ...inbox, read } }, userId, args);
     },

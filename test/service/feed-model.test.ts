@@ -49,7 +49,7 @@ const stepArbitrary = fc.oneof(
     ms: fc.constantFrom(8 * 24 * HOUR, 8 * 24 * HOUR, 31 * 24 * HOUR),
   }),
   // One read and one rebuild may stand still in the middle while everything else goes on.
-  weighted('startRead', 3, { reader: user, size }),
+  weighted('startRead', 3, { reader: user, size, at: fc.constantFrom('before', 'after') }),
   weighted('finishRead', 4, {}),
   weighted('startRebuild', 2, { reader: user }),
   weighted('finishRebuild', 3, {}),
@@ -164,11 +164,11 @@ class Run {
     await this.readFirst({ reader, size: 5 });
   }
 
-  async startRead({ reader, size }: { reader: bigint; size: number }): Promise<void> {
+  async startRead({ reader, size, at }: { reader: bigint; size: number; at: 'before' | 'after' }): Promise<void> {
     if (this.#reading) return;
     const before = await this.oracle(reader);
     const gate = openGate();
-    const page = this.world.read(reader, { first: size }, gate.passed);
+    const page = this.world.read(reader, { first: size }, { [at]: gate.passed });
     page.catch(() => undefined);
     await gate.reached();
     this.#reading = {

@@ -38,11 +38,16 @@ describe('identity', () => {
     ['expired', () => sign({ sub: '5', exp: secondsFromNow(-60) })],
     ['not valid yet', () => sign({ sub: '5', exp, nbf: secondsFromNow(60) })],
     ['unsigned', () => new UnsecuredJWT({ sub: '5', exp }).encode()],
-    ['signed with another secret', () => sign({ sub: '5', exp }, new TextEncoder().encode('another secret of this test'))],
+    [
+      'signed with another secret',
+      () => sign({ sub: '5', exp }, new TextEncoder().encode('another secret of this test')),
+    ],
     ['signed with HS512', () => sign({ sub: '5', exp }, key, 'HS512')],
     ['signed with RS256', () => new SignJWT({ sub: '5', exp }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey)],
-    ['signed with a public key as the secret', () =>
-      sign({ sub: '5', exp }, Buffer.from(publicKey.export({ type: 'spki', format: 'pem' })))],
+    [
+      'signed with a public key as the secret',
+      () => sign({ sub: '5', exp }, Buffer.from(publicKey.export({ type: 'spki', format: 'pem' }))),
+    ],
     ['altered', async () => (await sign({ sub: '5', exp })).replace(/\.[^.]+\./, `.${base64url({ sub: '6', exp })}.`)],
     ['without a subject', () => sign({ exp })],
     ['with a negative subject', () => sign({ sub: '-5', exp })],

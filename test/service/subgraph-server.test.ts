@@ -13,24 +13,33 @@ import {
   writeTempFile,
 } from '../harness/tiny-subgraphs.js';
 
-const typeDefs = writeTempFile('tiny.graphql', `
+const typeDefs = writeTempFile(
+  'tiny.graphql',
+  `
   extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
   type Query { who: String fails(how: String!): String many(n: Int!): [Int] slow: String }
   type Mutation { change: Int! }
-`);
+`,
+);
 let changes = 0;
 const slow = { started: deferred(), release: deferred() };
 const failures: Record<string, () => unknown> = {
   badInput: () => badInput('first must be at least 0'),
   sql: () => new Error('syntax error at or near "SELECT secret FROM accounts" at 10.1.2.3:5432'),
-  library: () => new GraphQLError('a library says postgres://user:pw@host', { extensions: { code: 'BAD_USER_INPUT', stacktrace: ['x'] } }),
+  library: () =>
+    new GraphQLError('a library says postgres://user:pw@host', {
+      extensions: { code: 'BAD_USER_INPUT', stacktrace: ['x'] },
+    }),
   source: () => unavailable('Counters are unavailable.', new Error('connect ECONNREFUSED 10.1.2.3:6379')),
   string: () => 'a thrown string with SQL',
 };
 const resolvers = {
   Query: {
-    who: (_: unknown, __: unknown, { viewer }: { viewer: { userId: bigint } | null }) => viewer?.userId.toString() ?? null,
-    fails: async (_: unknown, { how }: { how: string }) => { throw failures[how]?.(); },
+    who: (_: unknown, __: unknown, { viewer }: { viewer: { userId: bigint } | null }) =>
+      viewer?.userId.toString() ?? null,
+    fails: async (_: unknown, { how }: { how: string }) => {
+      throw failures[how]?.();
+    },
     many: (_: unknown, { n }: { n: number }) => Array.from({ length: n }, (__, index) => index),
     slow: async () => {
       slow.started.resolve();
@@ -45,13 +54,17 @@ const { log, lines } = createTestLog();
 const start = (settings: Parameters<typeof startTinySubgraph>[2] = {}) =>
   startTinySubgraph('timeline', resolvers, { typeDefs, log, ...settings });
 let server: RunningServer;
-beforeAll(async () => { server = await start(); });
+beforeAll(async () => {
+  server = await start();
+});
 afterAll(() => server.close());
 
 describe('identity at a subgraph', () => {
   test('a good token names the viewer and no token is nobody', async () => {
     expect((await postGraphql(server.url, '{ who }')).body).toEqual({ data: { who: null } });
-    expect((await postGraphql(server.url, '{ who }', { token: await tokenFor(9n) })).body).toEqual({ data: { who: '9' } });
+    expect((await postGraphql(server.url, '{ who }', { token: await tokenFor(9n) })).body).toEqual({
+      data: { who: '9' },
+    });
   });
 
   test('a bad token stops the operation before anything of it runs', async () => {
@@ -67,7 +80,10 @@ describe('identity at a subgraph', () => {
   test('a client that knows GraphQL over HTTP gets 401', async () => {
     const accept = 'application/graphql-response+json';
     const { status, headers } = await postGraphql(server.url, '{ who }', { token: 'bad', headers: { accept } });
-    expect({ status, type: headers.get('content-type') }).toEqual({ status: 401, type: expect.stringContaining(accept) });
+    expect({ status, type: headers.get('content-type') }).toEqual({
+      status: 401,
+      type: expect.stringContaining(accept),
+    });
   });
 });
 
@@ -77,20 +93,37 @@ describe('errors at a subgraph', () => {
   test('an error of ours keeps its code, message and path', async () => {
     expect(await fail('badInput')).toEqual({
       data: { fails: null },
-      errors: [{ message: 'first must be at least 0', locations: expect.anything(), path: ['fails'], extensions: { code: 'BAD_USER_INPUT' } }],
+      errors: [
+        {
+          message: 'first must be at least 0',
+          locations: expect.anything(),
+          path: ['fails'],
+          extensions: { code: 'BAD_USER_INPUT' },
+        },
+      ],
     });
     expect((await fail('source')).errors?.[0]).toMatchObject({ extensions: { code: 'SERVICE_UNAVAILABLE' } });
   });
 
-  test.each(['sql', 'library', 'string'])('what is not ours (%s) is INTERNAL_SERVER_ERROR and says nothing', async (how) => {
-    expect((await fail(how)).errors).toEqual([
-      { message: 'Something went wrong.', locations: expect.anything(), path: ['fails'], extensions: { code: 'INTERNAL_SERVER_ERROR' } },
-    ]);
-  });
+  test.each(['sql', 'library', 'string'])(
+    'what is not ours (%s) is INTERNAL_SERVER_ERROR and says nothing',
+    async (how) => {
+      expect((await fail(how)).errors).toEqual([
+        {
+          message: 'Something went wrong.',
+          locations: expect.anything(),
+          path: ['fails'],
+          extensions: { code: 'INTERNAL_SERVER_ERROR' },
+        },
+      ]);
+    },
+  );
 
   test('what the client does not see is in the log with the request id', async () => {
     await postGraphql(server.url, '{ fails(how: "sql") }', { headers: { 'x-request-id': 'request-of-this-test' } });
-    const line = lines().split('\n').find((text) => text.includes('request-of-this-test'));
+    const line = lines()
+      .split('\n')
+      .find((text) => text.includes('request-of-this-test'));
     expect(line).toContain('SELECT secret');
     expect(lines()).toContain('ECONNREFUSED 10.1.2.3:6379');
   });
@@ -112,7 +145,9 @@ describe('requests at a subgraph', () => {
     const { status, body } = await postGraphql(server.url, `mutation { change } # ${'x'.repeat(10 * 1024 * 1024)}`);
     expect({ status, body }).toEqual({
       status: 413,
-      body: { errors: [{ message: 'The request body is larger than 262144 bytes.', extensions: { code: 'BAD_USER_INPUT' } }] },
+      body: {
+        errors: [{ message: 'The request body is larger than 262144 bytes.', extensions: { code: 'BAD_USER_INPUT' } }],
+      },
     });
     expect(changes).toBe(before);
   });
@@ -143,7 +178,12 @@ describe('requests at a subgraph', () => {
 
 describe('health', () => {
   test('live and ready, and unready naming what is down', async () => {
-    const readyChecks = { postgres: async () => undefined, redis: async () => { throw new Error('redis://10.0.0.1'); } };
+    const readyChecks = {
+      postgres: async () => undefined,
+      redis: async () => {
+        throw new Error('redis://10.0.0.1');
+      },
+    };
     const { app, listen, close } = createHttpServer({ config: testConfig(), log, readyChecks });
     const url = await listen(0, 'TEST_PORT');
     expect(await (await fetch(`${url}/health/live`)).json()).toEqual({ status: 'live' });
@@ -161,7 +201,9 @@ describe('start and stop', () => {
     const port = Number(new URL(server.url).port);
     const error = await start({ port }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StartError);
-    expect((error as Error).message).toBe(`Port 127.0.0.1:${port} is taken. Stop what uses it, or set TIMELINE_PORT to another port.`);
+    expect((error as Error).message).toBe(
+      `Port 127.0.0.1:${port} is taken. Stop what uses it, or set TIMELINE_PORT to another port.`,
+    );
   });
 
   test('a stop lets the request in flight end', async () => {
@@ -221,7 +263,9 @@ function askSlowly(url: string) {
 }
 
 function deferred() {
-  let resolve = () => undefined as void;
-  const promise = new Promise<void>((done) => { resolve = done; });
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
   return { promise, resolve };
 }

@@ -1,0 +1,158 @@
+#!/usr/bin/env node
+// `npm run mutation-check [-- NAME ...]`: breaks each invariant of the feed on purpose, in a copy of the tree, and expects
+// red. A break that stays green is a test that cannot fail. Takes about a minute a break; not part of `npm test`.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { root } from './lib/stamps.mjs';
+
+const model = 'test/service/feed-model.test.ts';
+const inbox = 'test/service/inbox-store.test.ts';
+const unit = 'test/unit';
+
+// file, text to replace (must occur), replacement, tests that must turn red
+const breaks = {
+  'redis floor not raised at trim': ['src/stores/inbox/lua/head.lua', 'for i = 6, 8 do', 'for i = 9, 8 do', inbox],
+  'postgres floor not raised at trim': [
+    'src/stores/inbox/postgres.ts',
+    'allFloor: newestOf(head.allFloor, oldest)',
+    'allFloor: head.allFloor',
+    inbox,
+  ],
+  'fill lowers a floor below a trim': [
+    'src/stores/inbox/lua/fill.lua',
+    'newest_floor(ARGV[7], fields[8])',
+    'ARGV[7]',
+    inbox,
+  ],
+  'fill by an overtaken rebuild': ['src/stores/inbox/lua/fill.lua', 'or fields[9] ~= ARGV[1] ', '', inbox],
+  'push creates an inbox': [
+    'src/stores/inbox/lua/insert.lua',
+    'if fields then',
+    'if true then fields = fields or {}',
+    inbox,
+  ],
+  'in-flight list ignored': [
+    'src/feed/candidates.ts',
+    'mergeEntries([reader.inFlight, inbox.entries]',
+    'mergeEntries([inbox.entries]',
+    model,
+  ],
+  'in-flight list read after the inbox': [
+    'src/feed/candidates.ts',
+    'const reader = await readReaderState(',
+    'const early = await readInbox(deps, userId, walk);\n  const reader = await readReaderState(',
+    model,
+    ['usesInbox ? await readInbox(deps, userId, walk) :', 'usesInbox ? early :'],
+  ],
+  'activity mark written late': [
+    'src/feed/scan.ts',
+    '  return readCandidates(deps, userId, walk);\n}',
+    '  return batch;\n}',
+    model,
+  ],
+  'return after ACTIVE_DAYS ignored': [
+    'src/domain/inbox-head.ts',
+    'head.activeSeq === reader.activeSeq ?',
+    'head.activeSeq !== -1n ?',
+    model,
+  ],
+  'return after DORMANT_DAYS ignored': [
+    'src/domain/inbox-head.ts',
+    ' || head.awakeSeq !== reader.awakeSeq) return',
+    ') return',
+    model,
+  ],
+  'change of policy ignored': [
+    'src/domain/inbox-head.ts',
+    'head.epoch !== reader.epoch || head.awake',
+    'head.awake',
+    model,
+  ],
+  'follows not covered are not pulled': [
+    'src/feed/candidates.ts',
+    'followSeq > floors.followSeq ? ENTRY_TOP : ',
+    '',
+    model,
+  ],
+  'backfill before the follow commits': [
+    'src/fanout/rebuild-inbox.ts',
+    '{ ...reader, entries,',
+    '{ ...reader, followSeq: reader.followSeq + 1n, entries,',
+    model,
+  ],
+  'rebuild begins after its pull': [
+    'src/fanout/rebuild-inbox.ts',
+    '    await deps.inbox.begin(userId, nonce);\n',
+    '',
+    model,
+    ['    const isWhole =', '    await deps.inbox.begin(userId, nonce);\n    const isWhole ='],
+  ],
+  'big accounts are not pulled': [
+    'src/feed/candidates.ts',
+    'isPulled ? floors.activeFloor : floors.allFloor',
+    'floors.allFloor',
+    model,
+  ],
+  'mode recorded without marking its author': [
+    'src/stores/fanouts.ts',
+    "if (mode === 'ACTIVE_FOLLOWERS')",
+    "if (mode === 'NOBODY')",
+    model,
+  ],
+  'a post leaves the in-flight list before its last task': [
+    'src/stores/fanouts.ts',
+    "WHEN f.is_planned AND f.finished_task_count + 1 = f.task_count THEN 'DONE'",
+    "WHEN true THEN 'DONE'",
+    model,
+  ],
+  'clean-up removes what came back': [
+    'src/stores/inbox/lua/remove.lua',
+    "ARGV[1] ~= '' and fields[3] ~= ARGV[1]",
+    'false',
+    inbox,
+  ],
+  'tie broken as text': [
+    'src/domain/entry.ts',
+    'a.contentId > b.contentId ?',
+    'String(a.contentId) > String(b.contentId) ?',
+    unit,
+  ],
+  'cursor signature unchecked': ['src/domain/cursor.ts', '!keys.some((key)', 'false && !keys.some((key)', unit],
+};
+
+const only = process.argv.slice(2);
+const survivors = [];
+for (const [name, [file, from, to, tests, also]] of Object.entries(breaks)) {
+  if (only.length > 0 && !only.includes(name)) continue;
+  const killed = isKilled({ file, edits: also ? [[from, to], also] : [[from, to]], tests });
+  console.log(`${killed ? 'red  ' : 'GREEN'}  ${name}`);
+  if (!killed) survivors.push(name);
+}
+console.log(survivors.length === 0 ? 'Every break was noticed.' : `Not noticed: ${survivors.join('; ')}`);
+process.exitCode = survivors.length === 0 ? 0 : 1;
+
+function isKilled({ file, edits, tests }) {
+  const copy = path.join(root, '.data', 'mutant');
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(path.join(copy, '.data'), { recursive: true });
+  for (const part of ['src', 'test', 'schema', 'prisma', 'package.json', 'jest.config.mjs']) {
+    cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
+  }
+  symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
+  symlinkSync(path.join(root, '.data', 'cache'), path.join(copy, '.data', 'cache'));
+  const target = path.join(copy, file);
+  let text = readFileSync(target, 'utf8');
+  for (const [from, to] of edits) {
+    if (!text.includes(from)) throw new Error(`${file} no longer has: ${from}`);
+    text = text.replace(from, to);
+  }
+  writeFileSync(target, text);
+  const jest = [path.join('node_modules', 'jest', 'bin', 'jest.js'), '--silent', '--bail', tests];
+  const env = { ...process.env, FEED_MODEL_RUNS: process.env.FEED_MODEL_RUNS ?? '60' };
+  const run = spawnSync(process.execPath, ['--experimental-vm-modules', ...jest], { cwd: copy, env, encoding: 'utf8' });
+  rmSync(copy, { recursive: true, force: true });
+  // Red means that a test failed, not that the copy does not even load.
+  if (/Test suite failed to run/.test(run.stderr)) throw new Error(`the break does not compile:\n${run.stderr}`);
+  return run.status !== 0;
+}
