@@ -55,6 +55,9 @@ const schema = z.object({
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(['relay', 'dispatcher', 'executor'])).min(1)),
   RELAY_POLL_MS: count(1000),
+  OUTBOX_MAX_ENTRIES: count(1000),
+  STAND_IN_CONCURRENCY: count(8),
+  STAND_IN_WAITING: count(500, 0),
   REBUILD_CONCURRENCY: count(4),
   CONTENT_CACHE_BYTES: count(32 * 1024 * 1024, 0),
   CONTENT_CACHE_TTL_MS: count(60_000),

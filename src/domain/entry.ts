@@ -25,7 +25,8 @@ export function compareEntries(a: Entry, b: Entry): number {
 }
 
 export const isNewer = (a: Entry, b: Entry): boolean => compareEntries(a, b) < 0;
-const isOlder = (a: Entry, b: Entry): boolean => compareEntries(a, b) > 0;
+export const isOlder = (a: Entry, b: Entry): boolean => compareEntries(a, b) > 0;
+export const oldestOf = (a: Entry, b: Entry): Entry => (isNewer(a, b) ? b : a);
 export const newestOf = (a: Entry, b: Entry): Entry => (isNewer(b, a) ? b : a);
 
 /** Which way a read walks from its position: `older` is the scroll, `newer` the filling of a gap. */

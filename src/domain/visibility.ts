@@ -9,6 +9,10 @@ export interface ContentFacts {
   readonly repostOf: bigint | null;
 }
 
+interface FactsById {
+  get(contentId: bigint): ContentFacts | undefined;
+}
+
 export interface Beholder {
   readonly userId: bigint;
   readonly followees: { has(userId: bigint): boolean };
@@ -27,7 +31,7 @@ export type HiddenReason = 'deleted' | 'unfollowed' | 'private' | 'future' | 'bl
  */
 export function whyNotInFeed(
   content: ContentFacts | undefined,
-  facts: ReadonlyMap<bigint, ContentFacts>,
+  facts: FactsById,
   viewer: Beholder & { readonly includeOwn: boolean },
 ): HiddenReason | null {
   if (!content || content.isDeleted) return 'deleted';
@@ -40,11 +44,7 @@ export function whyNotInFeed(
  * Why the viewer may not see this content at all, or null when they may: PUBLIC to all, FOLLOWERS to who follows the
  * author now, PRIVATE to its author; never across a block; a repost follows its original too.
  */
-function whyHidden(
-  content: ContentFacts,
-  facts: ReadonlyMap<bigint, ContentFacts>,
-  viewer: Beholder,
-): HiddenReason | null {
+function whyHidden(content: ContentFacts, facts: FactsById, viewer: Beholder): HiddenReason | null {
   if (content.isDeleted) return 'deleted';
   const isOwn = content.authorId === viewer.userId;
   if (viewer.blockedIds.has(content.authorId)) return 'blocked';

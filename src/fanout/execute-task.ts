@@ -5,7 +5,7 @@ import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 export interface ExecuteDeps {
   readonly pool: Pool;
-  readonly inbox: Pick<InboxStore, 'insert'>;
+  readonly inbox: Pick<InboxStore, 'name' | 'insert'>;
   readonly batchSize: number;
 }
 
@@ -31,6 +31,10 @@ export async function executeTask(
   let delivered = 0;
   let absent = 0;
   if (!known || known.state === 'DONE') return { delivered, absent, endedFanout: false };
+  if (known.inboxStore !== deps.inbox.name) {
+    // Its inboxes are not those that readers read; a worker of the right kind, or a restart, will take the job.
+    throw new Error(`this worker runs INBOX_STORE=${deps.inbox.name}, the deployment ${known.inboxStore}`);
+  }
   const userIds = task.userIds.map(BigInt).filter((id) => known.latestUserId === null || id > known.latestUserId);
   for (let from = 0; from < userIds.length; from += deps.batchSize) {
     const batch = userIds.slice(from, from + deps.batchSize);

@@ -9,7 +9,7 @@ import {
   listTargets,
   listWaitingTasks,
   lockFanout,
-  readFollowerCount,
+  readAuthor,
   recordDeliveryMode,
   savePlanEnd,
   savePlannedTask,
@@ -17,10 +17,13 @@ import {
 } from '../stores/fanouts.js';
 import { lockFeedState } from '../stores/feed-state.js';
 import type { ActivityWindows } from '../stores/activity.js';
+import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 export interface PlanDeps {
   readonly pool: Pool;
   readonly queues: Pick<Queues, 'pushTasks'>;
+  /** Projections of big accounts' outboxes. */
+  readonly outboxes: Pick<InboxStore, 'insert'>;
   readonly clock: Clock;
   readonly windows: ActivityWindows;
   readonly threshold: number;
@@ -77,15 +80,29 @@ function planTask(deps: PlanDeps, contentId: bigint) {
     const taskNo = fanout.taskCount;
     if (userIds.length > 0) await savePlannedTask(client, { contentId, taskNo, userIds });
     const isLast = userIds.length < deps.chunkSize;
-    if (isLast) await savePlanEnd(client, contentId);
+    if (isLast) {
+      await projectContent(deps, client, fanout);
+      await savePlanEnd(client, contentId);
+    }
     return userIds.length > 0 ? { fanout, taskNo, userIds, isLast } : null;
   });
+}
+
+/**
+ * A content that readers may pull is in its author's projection, where there is one, before it leaves the in-flight list,
+ * whatever its mode. The author's flag is read in the transaction that ends the plan: a projection that is begun later
+ * pulls later, and sees the content.
+ */
+async function projectContent(deps: PlanDeps, client: Queryable, fanout: Fanout): Promise<void> {
+  const { authorId, publishTime, contentId } = fanout;
+  const { isPulled } = await readAuthor(client, authorId);
+  if (isPulled) await deps.outboxes.insert([authorId], { publishTime, contentId });
 }
 
 /** Chosen once and recorded, under the epoch in force. */
 async function chooseMode(deps: PlanDeps, client: Queryable, fanout: Fanout): Promise<Fanout> {
   const { feedMode, epoch } = await lockFeedState(client);
-  const mode = chooseDeliveryMode(feedMode, await readFollowerCount(client, fanout.authorId), deps.threshold);
+  const mode = chooseDeliveryMode(feedMode, (await readAuthor(client, fanout.authorId)).followerCount, deps.threshold);
   await recordDeliveryMode(client, fanout, mode, epoch);
   return { ...fanout, mode, epoch };
 }
@@ -106,7 +123,7 @@ async function hasRoom(deps: PlanDeps, contentId: bigint): Promise<boolean> {
 }
 
 async function queueTask(deps: PlanDeps, fanout: Fanout, taskNo: number, userIds: readonly bigint[]): Promise<void> {
-  const priority = deliveryPriority(await readFollowerCount(deps.pool, fanout.authorId));
+  const priority = deliveryPriority((await readAuthor(deps.pool, fanout.authorId)).followerCount);
   const { contentId, publishTime } = fanout;
   await deps.queues.pushTasks.add(
     'push',

@@ -24,7 +24,7 @@ export type RebuildResult = 'filled' | 'busy' | 'superseded' | 'unused';
 export async function rebuildInbox(deps: RebuildDeps, userId: bigint): Promise<RebuildResult> {
   const nonce = randomBytes(8).toString('hex');
   return inTransaction(deps.pool, async (client) => {
-    if (!(await tryLockRebuild(client, userId))) return 'busy';
+    if (!(await tryLockRebuild(client, 'inbox', userId))) return 'busy';
     const before = await readReaderState(client, userId, NO_ENTRIES);
     if (before.feedMode === 'pull' || before.inboxStore !== deps.inbox.name) return 'unused';
     await deps.inbox.begin(userId, nonce);

@@ -4,11 +4,13 @@ import { contentEventPayload, CONTENT_EVENT_QUEUE, PUSH_QUEUE, pushTaskPayload }
 import { queuePrefix } from '../jobs/queues.js';
 import type { Logger } from '../log.js';
 import { failTask, findFanout } from '../stores/fanouts.js';
+import type { InboxStore } from '../stores/inbox/inbox-store.js';
 import type { RedisClient } from '../stores/redis.js';
 import { executeTask, type ExecuteDeps, type TaskReport } from './execute-task.js';
 import { planFanout, type PlanDeps } from './plan-fanout.js';
 
 export interface WorkerDeps extends PlanDeps, ExecuteDeps {
+  readonly outboxes: Pick<InboxStore, 'insert' | 'remove'>;
   readonly connection: RedisClient;
   readonly keyPrefix: string;
   readonly dispatcherConcurrency: number;
@@ -41,6 +43,7 @@ export async function handleContentEvent(deps: WorkerDeps, job: Job, token: stri
   const contentId = BigInt(event.contentId);
   if (event.type !== 'content.published') {
     await deps.onContentChanged(contentId);
+    if (event.type === 'content.deleted') await forgetProjection(deps, contentId);
     return;
   }
   const progress = await planFanout(deps, contentId, event.queuedTasks);
@@ -50,6 +53,12 @@ export async function handleContentEvent(deps: WorkerDeps, job: Job, token: stri
   await job.updateData({ ...event, queuedTasks: progress.queuedTasks });
   await job.moveToDelayed(Date.now() + PLAN_PAUSE_MS, token);
   throw new DelayedError();
+}
+
+/** Readers filter deleted contents anyway; this spares them the work. */
+async function forgetProjection(deps: WorkerDeps, contentId: bigint): Promise<void> {
+  const fanout = await findFanout(deps.pool, contentId);
+  if (fanout) await deps.outboxes.remove(fanout.authorId, [fanout], null);
 }
 
 /** A task that fails for the last time is recorded as failed, and kept; its content stays in flight. */

@@ -1,17 +1,15 @@
 import { comesBefore, ENTRY_MIN, ENTRY_TOP, isNewer, type Direction, type Entry } from '../domain/entry.js';
 import { effectiveFloors, needsRebuild, type Floors, type InboxHead } from '../domain/inbox-head.js';
 import { mergeEntries } from '../domain/merge.js';
-import type { Pool } from '../stores/database.js';
 import type { InboxPage, InboxStore } from '../stores/inbox/inbox-store.js';
-import { pullOutboxes, type OutboxRange } from '../stores/outboxes.js';
 import { readReaderState, type ReaderState } from '../stores/reader-state.js';
+import type { StandIn } from './guards.js';
+import { readOutboxes, type PullDeps, type PullRange } from './pull-outboxes.js';
 
-export interface CandidateDeps {
-  readonly pool: Pool;
+export interface CandidateDeps extends PullDeps {
   readonly inbox: Pick<InboxStore, 'name' | 'read'>;
   readonly includeOwn: boolean;
-  /** The inbox could not be read; the outboxes stand in for it. */
-  readonly onInboxError: (error: unknown) => void;
+  readonly standIn: StandIn;
 }
 
 export interface Walk {
@@ -44,9 +42,10 @@ export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: 
   const floors = effectiveFloors(inbox.head, reader);
   const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit);
   const ranges = openRanges(reader, floors, walk, held.length === walk.limit ? (held.at(-1) as Entry) : null);
-  if (deps.includeOwn) ranges.push({ authorId: userId, below: firstOf(ENTRY_TOP, walk) });
-  const pulled = await pullOutboxes(deps.pool, ranges, walk);
-  const entries = mergeEntries([held, pulled], walk.direction, walk.limit);
+  if (deps.includeOwn) ranges.push({ authorId: userId, below: firstOf(ENTRY_TOP, walk), isPulled: false });
+  const pull = () => readOutboxes(deps, ranges, walk, reader.epoch);
+  const outboxes = await (usesInbox && !inbox.head ? deps.standIn(pull) : pull());
+  const entries = mergeEntries([held, ...outboxes], walk.direction, walk.limit);
   return {
     entries,
     isEnd: entries.length < walk.limit,
@@ -75,14 +74,14 @@ async function readInbox(
  * cover yet, below activeFloor for authors pushed to active followers only, below allFloor for the rest. Left out are
  * those whose floor the walk does not reach: it has its `limit` entries (down to `last`) before.
  */
-function openRanges(reader: ReaderState, floors: Floors, walk: Walk, last: Entry | null): OutboxRange[] {
-  const ranges: OutboxRange[] = [];
+function openRanges(reader: ReaderState, floors: Floors, walk: Walk, last: Entry | null): PullRange[] {
+  const ranges: PullRange[] = [];
   for (const { userId, followSeq, isPulled } of reader.followees.values()) {
     const floor = followSeq > floors.followSeq ? ENTRY_TOP : isPulled ? floors.activeFloor : floors.allFloor;
     const below = firstOf(floor, walk);
     const isReached = last === null || walk.direction === 'newer' || isNewer(below, last);
     const isOpen = walk.direction === 'older' ? isNewer(below, ENTRY_MIN) : isNewer(below, walk.from ?? ENTRY_MIN);
-    if (isReached && isOpen) ranges.push({ authorId: userId, below });
+    if (isReached && isOpen) ranges.push({ authorId: userId, below, isPulled });
   }
   return ranges;
 }

@@ -1,7 +1,9 @@
 import { decodeCursor, encodeCursor, type Cursor, type CursorKeys } from '../domain/cursor.js';
 import { justNewerThan, justOlderThan, type Direction, type Entry } from '../domain/entry.js';
+import { TidelineError } from '../domain/errors.js';
 import { PAGE_SIZE_MAX, readPageRequest, readSize, type ConnectionArgs } from '../domain/page-request.js';
 import { isDatabaseAway, throwAsAway } from '../stores/database-away.js';
+import { readWithoutAuthority } from './read-without-authority.js';
 import { scanFeed, type Scan, type ScanDeps } from './scan.js';
 
 export interface FeedDeps extends ScanDeps {
@@ -33,7 +35,7 @@ export interface FeedPage {
 /**
  * One page of the viewer's home timeline. Order: publishTime, then contentId, both descending.
  * @throws TidelineError BAD_USER_INPUT for arguments that do not fit together, INVALID_CURSOR for a foreign or altered
- *   cursor. Without the authority the page is empty, says so and is not complete.
+ *   cursor. Without the authority the page holds what is still known, and says that it is not complete.
  */
 export async function readFeed(deps: FeedDeps, userId: bigint, args: ConnectionArgs): Promise<FeedPage> {
   const { size, direction, cursor: text } = readPageRequest(args);
@@ -41,9 +43,10 @@ export async function readFeed(deps: FeedDeps, userId: bigint, args: ConnectionA
   try {
     return await (direction === 'older' ? readOlderPage : readNewerPage)(deps, userId, size, cursor);
   } catch (error) {
-    if (!isDatabaseAway(error)) throw error;
+    const isAway = isDatabaseAway(error) || (error instanceof TidelineError && error.code === 'SERVICE_UNAVAILABLE');
+    if (!isAway) throw error;
     deps.onAuthorityAway(error);
-    return unavailablePage(text);
+    return readPartialPage(deps, userId, size, direction, cursor);
   }
 }
 
@@ -113,16 +116,30 @@ const stoppedShort = (scan: Scan, size: number): scan is Scan & { lastScanned: E
 const encode = (deps: FeedDeps, userId: bigint, entry: Entry, position: number): string =>
   encodeCursor({ ...entry, position }, userId, deps.cursorKeys);
 
-/** Says that it knows nothing, and keeps the reader's place: the same cursor goes on once the authority is back. */
-const unavailablePage = (cursor: string | null): FeedPage => ({
-  edges: [],
-  startCursor: cursor,
-  endCursor: cursor,
-  hasNextPage: () => Promise.resolve(true),
-  hasPreviousPage: () => Promise.resolve(cursor !== null),
-  emptyReason: 'UNAVAILABLE',
-  isComplete: false,
-});
+/** What is known without the authority, and the reader's place: the same cursor goes on once the authority is back. */
+async function readPartialPage(
+  deps: FeedDeps,
+  userId: bigint,
+  size: number,
+  direction: Direction,
+  cursor: Cursor | null,
+): Promise<FeedPage> {
+  const known = (await readWithoutAuthority(deps, userId, { from: cursor, direction, want: size })) ?? [];
+  const step = direction === 'older' ? 1 : -1;
+  const depth = cursor?.position ?? 0;
+  const walked = known
+    .map((entry, i) => ({ ...entry, position: Math.max(1, depth + step * (i + 1)) }))
+    .filter(({ position }) => position <= deps.maxDepth);
+  const shown = direction === 'older' ? walked : walked.reverse();
+  const place = cursor && encodeCursor(cursor, userId, deps.cursorKeys);
+  return {
+    ...(shown.length > 0 ? encodePage(deps, userId, shown) : { edges: [], startCursor: place, endCursor: place }),
+    hasNextPage: () => Promise.resolve(true),
+    hasPreviousPage: () => Promise.resolve(cursor !== null),
+    emptyReason: shown.length > 0 ? null : size === 0 ? 'NOTHING_REQUESTED' : 'UNAVAILABLE',
+    isComplete: false,
+  };
+}
 
 /** A look at the side a page came from. True when it cannot tell within its budget. */
 async function hasVisible(deps: FeedDeps, userId: bigint, from: Entry, direction: Direction): Promise<boolean> {

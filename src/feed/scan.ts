@@ -1,8 +1,10 @@
 import type { Clock } from '../domain/clock.js';
 import type { Direction, Entry } from '../domain/entry.js';
 import { whyNotInFeed, type HiddenReason } from '../domain/visibility.js';
+import type { ReaderState } from '../stores/reader-state.js';
 import { loadContentFacts } from '../stores/visibility.js';
 import { isActivityStale, markActive, type ActivityWindows } from '../stores/activity.js';
+import type { LastKnown } from './last-known.js';
 import { readCandidates, type CandidateDeps, type Candidates, type Walk } from './candidates.js';
 
 export interface ScanDeps extends CandidateDeps {
@@ -10,6 +12,7 @@ export interface ScanDeps extends CandidateDeps {
   /** SCAN_BUDGET: pages of candidates that one request may read. */
   readonly scanBudget: number;
   readonly windows: ActivityWindows;
+  readonly lastKnown: LastKnown;
   readonly onBatch: (userId: bigint, batch: Candidates, hidden: readonly HiddenEntry[]) => void;
 }
 
@@ -65,6 +68,13 @@ async function readActively(deps: ScanDeps, userId: bigint, walk: Walk): Promise
   return readCandidates(deps, userId, walk);
 }
 
+/** The viewer as the rules of visibility see them. */
+export const viewerOf = (
+  deps: Pick<ScanDeps, 'clock' | 'includeOwn'>,
+  userId: bigint,
+  { followees, blockedIds }: ReaderState,
+) => ({ userId, followees, blockedIds, now: deps.clock(), includeOwn: deps.includeOwn });
+
 /** Adds the visible ones to `entries` and returns the others with the reason of each. */
 async function keepVisible(
   deps: ScanDeps,
@@ -76,8 +86,8 @@ async function keepVisible(
     deps.pool,
     batch.entries.map((entry) => entry.contentId),
   );
-  const { followees, blockedIds } = batch.reader;
-  const viewer = { userId, followees, blockedIds, now: deps.clock(), includeOwn: deps.includeOwn };
+  deps.lastKnown.note(userId, batch.reader, facts);
+  const viewer = viewerOf(deps, userId, batch.reader);
   const hidden: HiddenEntry[] = [];
   for (const entry of batch.entries) {
     const reason = whyNotInFeed(facts.get(entry.contentId), facts, viewer);

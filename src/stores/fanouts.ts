@@ -51,9 +51,15 @@ export async function recordDeliveryMode(
   if (mode === 'ACTIVE_FOLLOWERS') await markPulled(client, [String(fanout.authorId)]);
 }
 
-export async function readFollowerCount(db: Queryable, userId: bigint): Promise<number> {
-  const [row] = await selectFollowerCount(db, [String(userId)]);
-  return row?.follower_count ?? 0;
+export interface Author {
+  readonly followerCount: number;
+  /** Some content of theirs was pushed to active followers only: readers pull them, perhaps from a projection. */
+  readonly isPulled: boolean;
+}
+
+export async function readAuthor(db: Queryable, userId: bigint): Promise<Author> {
+  const [row] = await selectAuthor(db, [String(userId)]);
+  return { followerCount: row?.follower_count ?? 0, isPulled: row?.has_pulled_contents ?? false };
 }
 
 /** Followers after `afterUserId` in ascending id, seen since `activeSince` (epoch ms): the keyset walk of a fan-out. */
@@ -114,6 +120,8 @@ export interface FanoutTask {
   readonly lastUserId: bigint;
   readonly targetCount: number;
   readonly latestUserId: bigint | null;
+  /** The store that the deployment's readers read, as recorded now. */
+  readonly inboxStore: string;
 }
 
 export async function findTask(db: Queryable, contentId: bigint, taskNo: number): Promise<FanoutTask | null> {
@@ -170,6 +178,7 @@ interface TaskRow {
   last_user_id: string;
   target_count: number;
   latest_user_id: string | null;
+  inbox_store: string;
 }
 
 const taskOf = (row: TaskRow): FanoutTask => ({
@@ -180,11 +189,13 @@ const taskOf = (row: TaskRow): FanoutTask => ({
   lastUserId: BigInt(row.last_user_id),
   targetCount: row.target_count,
   latestUserId: row.latest_user_id === null ? null : BigInt(row.latest_user_id),
+  inboxStore: row.inbox_store,
 });
 
 const FANOUT_COLUMNS = `content_id, author_id, publish_time, state, mode, epoch, planned_through, is_planned, task_count,
   finished_task_count, failed_task_count, target_count, delivered_count, started_at, finished_at`;
-const TASK_COLUMNS = `content_id, task_no, state, first_user_id, last_user_id, target_count, latest_user_id`;
+const TASK_COLUMNS = `content_id, task_no, state, first_user_id, last_user_id, target_count, latest_user_id,
+  (SELECT inbox_store FROM feed_state WHERE id = 1) AS inbox_store`;
 
 const selectFanout = defineStatement<FanoutRow>(
   'fanout_find',
@@ -211,9 +222,9 @@ const markPulled = defineStatement(
   `UPDATE users SET has_pulled_contents = true WHERE id = $1 AND NOT has_pulled_contents`,
 );
 
-const selectFollowerCount = defineStatement<{ follower_count: number }>(
-  'fanout_follower_count',
-  `SELECT follower_count FROM users WHERE id = $1`,
+const selectAuthor = defineStatement<{ follower_count: number; has_pulled_contents: boolean }>(
+  'fanout_author',
+  `SELECT follower_count, has_pulled_contents FROM users WHERE id = $1`,
 );
 
 const selectTargets = defineStatement<{ follower_id: string }>(

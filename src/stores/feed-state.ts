@@ -29,6 +29,12 @@ export async function lockFeedState(client: Queryable): Promise<FeedState> {
   return { epoch: BigInt(row.epoch), feedMode: row.feed_mode, inboxStore: row.inbox_store };
 }
 
+export async function readEpoch(db: Queryable): Promise<bigint> {
+  const [row] = await selectEpoch(db, []);
+  if (!row) throw new Error('feed_state has no row: the database is not migrated');
+  return BigInt(row.epoch);
+}
+
 const updatePolicy = defineStatement(
   'feed_state_update_policy',
   `UPDATE feed_state SET feed_mode = $1, inbox_store = $2, epoch = epoch + 1
@@ -36,6 +42,8 @@ const updatePolicy = defineStatement(
 );
 
 const incrementEpoch = defineStatement('feed_state_new_epoch', `UPDATE feed_state SET epoch = epoch + 1 WHERE id = 1`);
+
+const selectEpoch = defineStatement<{ epoch: string }>('feed_state_epoch', 'SELECT epoch FROM feed_state WHERE id = 1');
 
 const selectForShare = defineStatement<{ epoch: string; feed_mode: FeedMode; inbox_store: string }>(
   'feed_state_for_share',

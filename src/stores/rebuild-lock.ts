@@ -1,8 +1,8 @@
 import { defineStatement, type Queryable } from './database.js';
 
-/** False when another transaction rebuilds this reader's inbox. Held until the transaction ends, so a crash frees it. */
-export async function tryLockRebuild(client: Queryable, userId: bigint): Promise<boolean> {
-  const [row] = await tryLock(client, [`rebuild:${userId.toString()}`]);
+/** False when another transaction rebuilds this one. Held until the transaction ends, so a crash frees it. */
+export async function tryLockRebuild(client: Queryable, kind: 'inbox' | 'outbox', userId: bigint): Promise<boolean> {
+  const [row] = await tryLock(client, [`rebuild ${kind} ${userId.toString()}`]);
   return row?.locked ?? false;
 }
 

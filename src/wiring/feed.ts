@@ -1,13 +1,16 @@
 import type { App } from '../app.js';
 import { createBackgroundWork, type BackgroundWork } from '../fanout/background-work.js';
 import { rebuildInbox } from '../fanout/rebuild-inbox.js';
+import { rebuildOutbox } from '../fanout/rebuild-outbox.js';
 import { messageOf } from '../domain/errors.js';
 import type { Candidates } from '../feed/candidates.js';
 import type { FeedDeps } from '../feed/feed.js';
+import { capStandIns, guardInboxReads } from '../feed/guards.js';
+import { createLastKnown } from '../feed/last-known.js';
 import type { HiddenEntry } from '../feed/scan.js';
 import type { ActivityWindows } from '../stores/activity.js';
 import { createPostgresInboxStore } from '../stores/inbox/postgres.js';
-import { createZsetInboxStore } from '../stores/inbox/redis-zset.js';
+import { createZsetInboxStore, type ZsetInboxStore } from '../stores/inbox/redis-zset.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 const DAY_MS = 86_400_000;
@@ -25,6 +28,16 @@ export function createInboxStore({ config, database, redis }: Pick<App, 'config'
     : createZsetInboxStore({ redis, keyPrefix: config.REDIS_KEY_PREFIX, buckets: config.INBOX_BUCKETS, maxEntries });
 }
 
+/** Big accounts' outboxes in Redis, whatever INBOX_STORE is. */
+export const createOutboxProjections = ({ config, redis }: Pick<App, 'config' | 'redis'>): ZsetInboxStore =>
+  createZsetInboxStore({
+    redis,
+    keyPrefix: config.REDIS_KEY_PREFIX,
+    buckets: config.INBOX_BUCKETS,
+    maxEntries: config.OUTBOX_MAX_ENTRIES,
+    kind: 'outbox',
+  });
+
 export type Feed = FeedDeps & { readonly background: Pick<BackgroundWork, 'schedule'> };
 
 /** The read path with what it sets in motion behind the reader's back: rebuilding and cleaning inboxes. */
@@ -35,6 +48,12 @@ export function createFeed(
 ): Feed {
   const { config, log, meters } = app;
   const { pool } = app.database;
+  const outboxes = createOutboxProjections(app);
+
+  async function project(authorId: bigint): Promise<void> {
+    const result = await rebuildOutbox({ pool, outboxes, maxEntries: config.OUTBOX_MAX_ENTRIES }, authorId);
+    meters.rebuilds.inc({ result });
+  }
 
   async function rebuild(userId: bigint): Promise<void> {
     const result = await rebuildInbox({ pool, inbox, maxEntries: config.INBOX_MAX_ENTRIES }, userId);
@@ -46,6 +65,11 @@ export function createFeed(
     const of = (reason: string) => hidden.filter((it) => it.reason === reason).map((it) => it.entry);
     if (of('deleted').length > 0) await inbox.remove(userId, of('deleted'), null);
     if (of('unfollowed').length > 0) await inbox.remove(userId, of('unfollowed'), followSeq);
+  }
+
+  function noteRedis(state: 'open' | 'closed'): void {
+    if (state === 'open') log.error('redis does not answer: timelines are pulled from postgres');
+    else log.info('redis answers again');
   }
 
   function onBatch(userId: bigint, batch: Candidates, hidden: readonly HiddenEntry[]): void {
@@ -61,16 +85,23 @@ export function createFeed(
 
   return {
     pool,
-    inbox,
+    // Reads that fail on a Postgres inbox say that the authority is away: nothing stands in for that.
+    inbox: inbox.name === 'postgres' ? inbox : guardInboxReads(inbox, noteRedis),
+    standIn: capStandIns(config.STAND_IN_CONCURRENCY, config.STAND_IN_WAITING),
+    projections: outboxes,
+    onProjectionStale(authorId) {
+      background.schedule(`project:${authorId.toString()}`, () => project(authorId));
+    },
     background,
     includeOwn: config.FEED_INCLUDE_OWN === 'true',
     onInboxError: (error) => {
       log.warn({ error: messageOf(error) }, 'inbox unreadable, pulling instead');
     },
     onAuthorityAway: (error) => {
-      log.error({ error: messageOf(error) }, 'postgres away: timelines are unavailable');
+      log.error({ error: messageOf(error) }, 'postgres away: timelines hold what is still known');
     },
     clock: app.clock,
+    lastKnown: createLastKnown({ ttlMs: config.CONTENT_CACHE_TTL_MS, clock: app.clock }),
     scanBudget: config.SCAN_BUDGET,
     onBatch,
     cursorKeys: config.cursorKeys,

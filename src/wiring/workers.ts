@@ -3,7 +3,7 @@ import { startRelay } from '../fanout/start-relay.js';
 import { startDispatcher, startExecutor, type WorkerDeps } from '../fanout/start-workers.js';
 import { openQueues, type Queues } from '../jobs/queues.js';
 import { contentKey, publishInvalidation } from '../stores/invalidations.js';
-import { activityWindows, createInboxStore } from './feed.js';
+import { activityWindows, createInboxStore, createOutboxProjections } from './feed.js';
 
 export type WorkerRole = 'relay' | 'dispatcher' | 'executor';
 
@@ -52,6 +52,7 @@ export function createWorkerDeps(app: App): { queues: Queues; deps: WorkerDeps }
     tasksTotal: config.FANOUT_TASKS_TOTAL,
     attempts: config.FANOUT_ATTEMPTS,
     inbox: createInboxStore(app),
+    outboxes: createOutboxProjections(app),
     batchSize: config.FANOUT_BATCH_SIZE,
     connection: app.queueRedis,
     keyPrefix: config.REDIS_KEY_PREFIX,

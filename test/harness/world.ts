@@ -15,7 +15,7 @@ import { inTransaction } from '../../src/stores/database.js';
 import { appendEvent } from '../../src/stores/events.js';
 import { registerFeedPolicy } from '../../src/stores/feed-state.js';
 import type { InboxStore } from '../../src/stores/inbox/inbox-store.js';
-import { createFeed, createInboxStore, type Feed } from '../../src/wiring/feed.js';
+import { createFeed, createInboxStore, createOutboxProjections, type Feed } from '../../src/wiring/feed.js';
 import { createWorkerDeps } from '../../src/wiring/workers.js';
 import { createTestDatabase, startTestRedis } from './services.js';
 
@@ -30,6 +30,7 @@ const SMALL = {
   FANOUT_CHUNK_SIZE: '2',
   FANOUT_BATCH_SIZE: '1',
   INBOX_MAX_ENTRIES: '8',
+  OUTBOX_MAX_ENTRIES: '4',
   SCAN_BUDGET: '1000',
   FANOUT_TASKS_PER_CONTENT: '2',
 };
@@ -60,15 +61,26 @@ export interface World {
     gate?: { readonly before?: Promise<void>; readonly after?: Promise<void> },
   ): Promise<FeedPage>;
   loseInbox(userId: bigint): Promise<void>;
+  loseProjection(authorId: bigint): Promise<void>;
   reset(userIds: readonly bigint[]): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function createWorld(settings: Record<string, string> = {}): Promise<World> {
+interface Urls {
+  readonly DATABASE_URL: string;
+  readonly REDIS_URL: string;
+}
+
+/** @param reroute what the world is to use in place of these URLs, such as a way that can be cut */
+export async function createWorld(
+  settings: Record<string, string> = {},
+  reroute: (urls: Urls) => Promise<Urls> = (urls) => Promise.resolve(urls),
+): Promise<World> {
   const [database, redis] = await Promise.all([createTestDatabase(), startTestRedis()]);
+  const urls = await reroute({ DATABASE_URL: database.databaseUrl, REDIS_URL: redis.redisUrl });
   const now = { ms: START_MS };
   const clock = () => now.ms;
-  const base = { ...SMALL, ...settings, DATABASE_URL: database.databaseUrl, REDIS_URL: redis.redisUrl };
+  const base = { ...SMALL, ...settings, ...urls };
   const app = await openApp(readConfig(base), { name: 'test', clock });
   const { pool, prisma } = app.database;
   const ids = createIdGenerator({ pool, clock, log: app.log });
@@ -81,6 +93,7 @@ export async function createWorld(settings: Record<string, string> = {}): Promis
   const steppers = [CONTENT_EVENT_QUEUE, PUSH_QUEUE].map(
     (name) => new Worker(name, null, { connection: app.queueRedis, prefix: queuePrefix(app.config.REDIS_KEY_PREFIX) }),
   ) as [Worker, Worker];
+  for (const stepper of steppers) stepper.on('error', () => undefined);
 
   function buildPolicy(policy: { FEED_MODE?: string; INBOX_STORE?: string }) {
     const variant = { ...app, config: { ...app.config, ...readConfig({ ...base, ...policy }) } as App['config'] };
@@ -173,6 +186,7 @@ export async function createWorld(settings: Record<string, string> = {}): Promis
       return readFeed({ ...world.feed, inbox: { ...inbox, read } }, userId, args);
     },
     loseInbox: (userId) => current.inbox.drop([userId]),
+    loseProjection: (authorId) => createOutboxProjections(app).drop([authorId]),
     async reset(userIds) {
       background.clear();
       now.ms = START_MS;
@@ -204,6 +218,7 @@ export async function createWorld(settings: Record<string, string> = {}): Promis
 function dying(inbox: InboxStore, dieAfter: number | undefined): WorkerDeps['inbox'] {
   let writes = 0;
   return {
+    name: inbox.name,
     insert: async (userIds, entry) => {
       if (dieAfter !== undefined && writes >= dieAfter) throw new Error('killed');
       writes += 1;

@@ -57,6 +57,7 @@ const stepArbitrary = fc.oneof(
   weighted('drain', 1, {}),
   weighted('pass', 2, { ms: fc.constantFrom(1, 1000, HOUR, 3 * HOUR, 8 * 24 * HOUR, 31 * 24 * HOUR) }),
   weighted('loseInbox', 1, { reader: user }),
+  weighted('loseProjection', 1, { author: fc.constantFrom(1n, 3n, 4n) }),
   weighted('flushRedis', 1, {}),
   weighted('policy', 1, {
     mode: fc.constantFrom('hybrid', 'hybrid', 'push', 'pull'),
@@ -133,6 +134,7 @@ class Run {
   dispatch = () => this.world.dispatchOne();
   execute = ({ dieAfter }: { dieAfter: number | undefined }) => this.world.executeOne(dieAfter);
   drain = () => this.world.drain();
+  loseProjection = ({ author }: { author: bigint }) => this.world.loseProjection(author);
   loseInbox = ({ reader }: { reader: bigint }) => this.world.loseInbox(reader);
 
   async background(): Promise<void> {

@@ -2,25 +2,32 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type { Entry } from '../../domain/entry.js';
 import { begunHead, decodeHead, encodeFloor, encodeHead } from '../../domain/inbox-head.js';
-import type { InboxPage, InboxStore } from './inbox-store.js';
+import type { InboxPage, InboxRead, InboxStore } from './inbox-store.js';
 
 /**
  * One sorted set per reader: score = publishTime, member = contentId as 20 zero-padded digits, so that byte order is
  * numeric order and redis-cli shows it; the head stands at rank 0 with score -1. 126 bytes an entry. Keys never expire.
  */
+export interface ZsetInboxStore extends InboxStore {
+  /** One page each of any number of inboxes, in one round trip and in order. */
+  readMany(reads: readonly { readonly userId: bigint; readonly request: InboxRead }[]): Promise<InboxPage[]>;
+}
+
+/** @param kind `outbox`: the same sorted sets, one per author, project the outboxes of big accounts. */
 export function createZsetInboxStore(deps: {
   redis: Redis;
   keyPrefix: string;
   maxEntries: number;
   buckets: number;
-}): InboxStore {
-  const { redis, maxEntries } = deps;
+  kind?: 'inbox' | 'outbox';
+}): ZsetInboxStore {
+  const { redis, maxEntries, kind = 'inbox' } = deps;
   const scripts = Object.fromEntries(SCRIPT_NAMES.map((name) => [name, defineScript(redis, name)])) as Record<
     ScriptName,
     RunScript
   >;
   const keyOf = (userId: bigint): string =>
-    `${deps.keyPrefix}:{i${String(bucketOf(userId, deps.buckets))}}:inbox:${userId.toString()}`;
+    `${deps.keyPrefix}:{i${String(bucketOf(userId, deps.buckets))}}:${kind}:${userId.toString()}`;
 
   return {
     name: 'redis-zset',
@@ -33,11 +40,15 @@ export function createZsetInboxStore(deps: {
       return { delivered, absent: userIds.length - delivered };
     },
 
-    async read(userId, { from, direction, limit }) {
-      const position = from ? [from.publishTime, memberOf(from.contentId)] : [];
-      const reply = (await scripts.read([keyOf(userId)], [direction, limit, ...position])) as (string | null)[];
-      return decodePage(reply);
+    async read(userId, request) {
+      return decodePage(await scripts.read([keyOf(userId)], readArgs(request)));
     },
+
+    // All are written before the first answer is waited for: one round trip.
+    readMany: async (reads) =>
+      Promise.all(
+        reads.map(async ({ userId, request }) => decodePage(await scripts.read([keyOf(userId)], readArgs(request)))),
+      ),
 
     async begin(userId, nonce) {
       await scripts.begin([keyOf(userId)], [nonce, encodeHead(begunHead(nonce))]);
@@ -80,7 +91,14 @@ function defineScript(redis: Redis, name: ScriptName): RunScript {
   return (keys, args) => run.call(redis, keys.length, ...keys, ...args);
 }
 
-function decodePage([headText, ...flat]: (string | null)[]): InboxPage {
+const readArgs = ({ from, direction, limit }: InboxRead): (string | number)[] => [
+  direction,
+  limit,
+  ...(from ? [from.publishTime, memberOf(from.contentId)] : []),
+];
+
+function decodePage(reply: unknown): InboxPage {
+  const [headText, ...flat] = reply as (string | null)[];
   const head = headText ? decodeHead(headText) : null;
   if (!head) return { head: null, entries: [] };
   const entries: Entry[] = [];
