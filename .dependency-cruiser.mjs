@@ -9,6 +9,10 @@ const rooms = {
   social: { imports: ['domain', 'stores', 'jobs'], because: 'a publisher knows nothing of timelines' },
   fanout: { imports: ['domain', 'stores', 'jobs'], because: 'delivery starts from events, not from commands or reads' },
   feed: { imports: ['domain', 'stores', 'jobs'], because: 'a read never depends on how entries were delivered' },
+  verify: {
+    imports: ['domain', 'stores', 'feed'],
+    because: 'it judges what the read path shows by the authority alone, whatever was delivered',
+  },
   subgraphs: {
     imports: ['domain', 'social', 'feed'],
     because: 'resolvers are thin: they call commands and the read path',

@@ -43,7 +43,7 @@ const schema = z.object({
   DORMANT_DAYS: z.coerce.number().positive().default(30),
   FANOUT_PUSH_THRESHOLD: count(10_000, 0),
   FANOUT_CHUNK_SIZE: count(1000),
-  FANOUT_BATCH_SIZE: count(250),
+  FANOUT_BATCH_SIZE: count(1000),
   FANOUT_TASKS_PER_CONTENT: count(32),
   FANOUT_TASKS_TOTAL: count(2000),
   FANOUT_ATTEMPTS: count(5),
@@ -51,10 +51,12 @@ const schema = z.object({
   EXECUTOR_CONCURRENCY: count(4),
   WORKER_ROLES: z
     .string()
-    .default('relay,dispatcher,executor')
+    .default('relay,dispatcher,executor,maintenance')
     .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(['relay', 'dispatcher', 'executor'])).min(1)),
+    .pipe(z.array(z.enum(['relay', 'dispatcher', 'executor', 'maintenance'])).min(1)),
   RELAY_POLL_MS: count(1000),
+  SWEEP_INTERVAL_MS: count(30_000),
+  AUDIT_INTERVAL_MS: count(60_000, 0),
   OUTBOX_MAX_ENTRIES: count(1000),
   STAND_IN_CONCURRENCY: count(8),
   STAND_IN_WAITING: count(500, 0),
@@ -100,6 +102,10 @@ export function readConfig(
   const settings = parsed.data;
   const isProduction = settings.NODE_ENV === 'production';
   if (isProduction) refuseDevelopmentValues(settings, needsStores);
+  // A rebuild holds one connection and may take a second one; readers need some too.
+  if (settings.DATABASE_POOL_SIZE < 2 * settings.REBUILD_CONCURRENCY + 1) {
+    throw new Error('DATABASE_POOL_SIZE must be more than twice REBUILD_CONCURRENCY.');
+  }
   if (settings.ACTIVE_DAYS > settings.DORMANT_DAYS) throw new Error('ACTIVE_DAYS must not exceed DORMANT_DAYS.');
   const [first = settings.AUTH_JWT_SECRET, ...others] = settings.CURSOR_SECRETS?.split(',') ?? [];
   return Object.freeze({

@@ -46,6 +46,18 @@ export function createMetrics(registry: Registry) {
       labelNames: ['result'] as const,
       registers,
     }),
+    audits: new Counter({
+      name: 'tideline_audits_total',
+      help: 'First pages of random readers compared with the authority, by result.',
+      labelNames: ['result'] as const, // clean | faulty | failed
+      registers,
+    }),
+    auditFaults: new Counter({
+      name: 'tideline_audit_faults_total',
+      help: 'Entries that an audit found missing, extra or misordered.',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
     publishToDeliveredSeconds: new Histogram({
       name: 'tideline_publish_to_delivered_seconds',
       help: 'Time from the commit of a content to the end of its last task.',

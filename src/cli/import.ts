@@ -8,6 +8,7 @@ import { splitLines } from '../import/split-lines.js';
 import { registerFeedPolicy } from '../stores/feed-state.js';
 import { INVALIDATE_ALL, publishInvalidation } from '../stores/invalidations.js';
 import { readDeliveryState } from '../stores/status.js';
+import { feedPolicyOf } from '../wiring/feed.js';
 import { startFanoutWorkers } from '../wiring/workers.js';
 import { formatTable } from './format-table.js';
 import { withServices } from './with-services.js';
@@ -119,8 +120,7 @@ async function followDelivery(app: App, runsWorkers: boolean): Promise<void> {
     console.log('The workers go on to deliver the new contents; `status` shows how far they are.');
     return;
   }
-  const { FEED_MODE: feedMode, INBOX_STORE: inboxStore } = app.config;
-  await registerFeedPolicy(app.database.pool, { feedMode, inboxStore });
+  await registerFeedPolicy(app.database.pool, feedPolicyOf(app));
   const workers = startFanoutWorkers(app);
   try {
     console.log((await isDelivered(app)) ? 'Delivered.' : 'Delivery does not move on; the next start continues it.');

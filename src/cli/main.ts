@@ -2,11 +2,14 @@
 import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
+import { addRebuildCommand } from './rebuild.js';
 import { addStatusCommand } from './status.js';
 import { addTokenCommand } from './token.js';
+import { addVerifyCommand } from './verify.js';
 
 const program = new Command('tideline').description('Commands on a Tideline installation.').showHelpAfterError();
-for (const addCommand of [addImportCommand, addTokenCommand, addStatusCommand]) addCommand(program);
+const commands = [addImportCommand, addTokenCommand, addStatusCommand, addVerifyCommand, addRebuildCommand];
+for (const addCommand of commands) addCommand(program);
 
 try {
   await program.parseAsync();

@@ -32,6 +32,13 @@ export const newestOf = (a: Entry, b: Entry): Entry => (isNewer(b, a) ? b : a);
 /** Which way a read walks from its position: `older` is the scroll, `newer` the filling of a gap. */
 export type Direction = 'older' | 'newer';
 
+/** The next `limit` entries strictly behind `from`; null starts at the newest. */
+export interface Walk {
+  readonly from: Entry | null;
+  readonly direction: Direction;
+  readonly limit: number;
+}
+
 /** True when `a` comes before `b` on a walk in that direction. */
 export const comesBefore = (a: Entry, b: Entry, direction: Direction): boolean =>
   direction === 'older' ? isNewer(a, b) : isOlder(a, b);

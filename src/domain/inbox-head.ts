@@ -46,9 +46,13 @@ export interface Floors {
 
 const NOWHERE: Floors = { allFloor: ENTRY_TOP, activeFloor: ENTRY_TOP, followSeq: -1n };
 
-/** A missing inbox, or one of another epoch, is complete nowhere. */
+/**
+ * A missing inbox, or one of another epoch, is complete nowhere; nor is one that knows of later follows than the authority
+ * (which was restored from a backup, or whose account was made anew).
+ */
 export function effectiveFloors(head: InboxHead | null, reader: ReaderSeqs): Floors {
   if (!head || head.epoch !== reader.epoch || head.awakeSeq !== reader.awakeSeq) return NOWHERE;
+  if (head.followSeq > reader.followSeq) return NOWHERE;
   const activeFloor = head.activeSeq === reader.activeSeq ? newestOf(head.activeFloor, head.allFloor) : ENTRY_TOP;
   return { allFloor: head.allFloor, activeFloor, followSeq: head.followSeq };
 }
@@ -60,7 +64,7 @@ export function needsRebuild(head: InboxHead | null, reader: ReaderSeqs): boolea
     head.epoch !== reader.epoch ||
     head.awakeSeq !== reader.awakeSeq ||
     head.activeSeq !== reader.activeSeq ||
-    head.followSeq < reader.followSeq ||
+    head.followSeq !== reader.followSeq ||
     head.allFloor.publishTime > ENTRY_TOP.publishTime - 1
   );
 }

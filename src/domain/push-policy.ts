@@ -1,6 +1,12 @@
 /** FEED_MODE: `push` and `pull` are the extreme policies of the same code. */
 export type FeedMode = 'hybrid' | 'push' | 'pull';
 
+/** How long after their last visit readers count as active and as awake, in milliseconds. */
+export interface ActivityWindows {
+  readonly activeMs: number;
+  readonly dormantMs: number;
+}
+
 /** Whom a content is delivered to; recorded once per content. NOBODY is recorded while FEED_MODE=pull. */
 export type DeliveryMode = 'ALL_FOLLOWERS' | 'ACTIVE_FOLLOWERS' | 'NOBODY';
 

@@ -1,3 +1,5 @@
+import type { Entry } from './entry.js';
+
 /** What decides whether a viewer may see a content. `repostOf` is null for an original. */
 export interface ContentFacts {
   readonly contentId: bigint;
@@ -22,6 +24,9 @@ export interface Beholder {
   readonly now: number;
 }
 
+/** A repost of a repost of … is followed this far; a longer chain is not shown. */
+export const REPOST_DEPTH_MAX = 8;
+
 /** Why an entry is not shown; the label of the metric of filtered entries. */
 export type HiddenReason = 'deleted' | 'unfollowed' | 'private' | 'future' | 'blocked' | 'repost';
 
@@ -30,11 +35,13 @@ export type HiddenReason = 'deleted' | 'unfollowed' | 'private' | 'future' | 'bl
  * one's own with `includeOwn`), not private, not dated in the future, and a repost only while its original may be seen.
  */
 export function whyNotInFeed(
-  content: ContentFacts | undefined,
+  entry: Entry,
   facts: FactsById,
   viewer: Beholder & { readonly includeOwn: boolean },
 ): HiddenReason | null {
-  if (!content || content.isDeleted) return 'deleted';
+  const content = facts.get(entry.contentId);
+  // An id that was given to another content since names what is gone.
+  if (!content || content.isDeleted || content.publishTime !== entry.publishTime) return 'deleted';
   const isOwn = content.authorId === viewer.userId;
   if (isOwn ? !viewer.includeOwn : !viewer.followees.has(content.authorId)) return 'unfollowed';
   return whyHidden(content, facts, viewer);
@@ -44,7 +51,7 @@ export function whyNotInFeed(
  * Why the viewer may not see this content at all, or null when they may: PUBLIC to all, FOLLOWERS to who follows the
  * author now, PRIVATE to its author; never across a block; a repost follows its original too.
  */
-function whyHidden(content: ContentFacts, facts: FactsById, viewer: Beholder): HiddenReason | null {
+function whyHidden(content: ContentFacts, facts: FactsById, viewer: Beholder, depth = 0): HiddenReason | null {
   if (content.isDeleted) return 'deleted';
   const isOwn = content.authorId === viewer.userId;
   if (viewer.blockedIds.has(content.authorId)) return 'blocked';
@@ -52,7 +59,6 @@ function whyHidden(content: ContentFacts, facts: FactsById, viewer: Beholder): H
   if (content.visibility === 'FOLLOWERS' && !isOwn && !viewer.followees.has(content.authorId)) return 'private';
   if (content.publishTime > viewer.now) return 'future';
   if (content.repostOf === null) return null;
-  // Ids of reposts are greater in time than their originals', so the chain ends; facts beyond its depth are absent.
-  const original = content.repostOf === content.contentId ? undefined : facts.get(content.repostOf);
-  return !original || whyHidden(original, facts, viewer) !== null ? 'repost' : null;
+  const original = depth < REPOST_DEPTH_MAX ? facts.get(content.repostOf) : undefined;
+  return !original || whyHidden(original, facts, viewer, depth + 1) !== null ? 'repost' : null;
 }

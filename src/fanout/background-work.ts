@@ -3,8 +3,8 @@ import type { Logger } from '../log.js';
 export interface BackgroundWork {
   /** Runs `work` soon, unless work of that key waits already or too much waits; the next read will ask again. */
   schedule(key: string, work: () => Promise<unknown>): void;
-  /** Waits until all that was scheduled has ended. */
-  drain(): Promise<void>;
+  /** Lets what runs end and drops what waits: the next read asks for it again. */
+  close(): Promise<void>;
 }
 
 /** Work of one process that readers do not wait for: rebuilding and cleaning inboxes. */
@@ -39,8 +39,9 @@ export function createBackgroundWork(options: {
       waiting.set(key, work);
       startNext();
     },
-    async drain() {
-      while (running.size > 0) await Promise.all(running.values());
+    async close() {
+      waiting.clear();
+      await Promise.all(running.values());
     },
   };
 }

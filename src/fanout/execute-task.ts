@@ -16,6 +16,9 @@ export interface TaskReport {
   readonly endedFanout: boolean;
 }
 
+/** Not the task's fault: it waits for a worker of the right kind. */
+export class WrongStoreError extends Error {}
+
 /**
  * Delivers one task in batches. After each batch the latest user id is saved, so that a retry goes on behind it; a batch
  * whose save was lost is delivered again, which an inbox does not notice.
@@ -33,7 +36,7 @@ export async function executeTask(
   if (!known || known.state === 'DONE') return { delivered, absent, endedFanout: false };
   if (known.inboxStore !== deps.inbox.name) {
     // Its inboxes are not those that readers read; a worker of the right kind, or a restart, will take the job.
-    throw new Error(`this worker runs INBOX_STORE=${deps.inbox.name}, the deployment ${known.inboxStore}`);
+    throw new WrongStoreError(`this worker writes to ${deps.inbox.name}, readers read ${known.inboxStore}`);
   }
   const userIds = task.userIds.map(BigInt).filter((id) => known.latestUserId === null || id > known.latestUserId);
   for (let from = 0; from < userIds.length; from += deps.batchSize) {

@@ -1,22 +1,30 @@
 import type { Clock } from '../domain/clock.js';
 import { ID_MAX } from '../domain/ids.js';
-import { ACTIVITY_MARGIN_MS, chooseDeliveryMode, deliveryPriority, type DeliveryMode } from '../domain/push-policy.js';
+import {
+  ACTIVITY_MARGIN_MS,
+  chooseDeliveryMode,
+  deliveryPriority,
+  type ActivityWindows,
+  type DeliveryMode,
+} from '../domain/push-policy.js';
 import { pushTaskJobId, pushTaskOptions } from '../jobs/catalog.js';
 import type { Queues } from '../jobs/queues.js';
 import { inTransaction, type Pool, type Queryable } from '../stores/database.js';
 import {
   findFanout,
-  listTargets,
   listWaitingTasks,
+  lockAuthorRow,
   lockFanout,
   readAuthor,
   recordDeliveryMode,
   savePlanEnd,
   savePlannedTask,
+  savePlanPosition,
+  walkFollowers,
+  type Author,
   type Fanout,
 } from '../stores/fanouts.js';
-import { lockFeedState } from '../stores/feed-state.js';
-import type { ActivityWindows } from '../stores/activity.js';
+import { lockFeedState, type FeedState } from '../stores/feed-state.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 export interface PlanDeps {
@@ -25,16 +33,12 @@ export interface PlanDeps {
   /** Projections of big accounts' outboxes. */
   readonly outboxes: Pick<InboxStore, 'insert'>;
   readonly clock: Clock;
-  readonly windows: ActivityWindows;
   readonly threshold: number;
   readonly chunkSize: number;
   readonly tasksPerContent: number;
   readonly tasksTotal: number;
   readonly attempts: number;
 }
-
-/** The greatest value of a Postgres integer. */
-const NO_LIMIT = 2 ** 31 - 1;
 
 /** `queuedTasks`: tasks below this number are in the queue. */
 export interface PlanProgress {
@@ -52,12 +56,14 @@ export async function planFanout(deps: PlanDeps, contentId: bigint, queuedTasks:
   const known = await findFanout(deps.pool, contentId);
   if (!known || known.state === 'DONE') return { queuedTasks, isPlanned: true };
   await requeueTasks(deps, known, queuedTasks);
-  for (let queued = Math.max(queuedTasks, known.taskCount); ; queued += 1) {
+  for (let queued = Math.max(queuedTasks, known.taskCount); ;) {
     if (!(await hasRoom(deps, contentId))) return { queuedTasks: queued, isPlanned: false };
     const step = await planTask(deps, contentId);
-    if (!step) return { queuedTasks: queued, isPlanned: true };
-    await queueTask(deps, step.fanout, step.taskNo, step.userIds);
-    if (step.isLast) return { queuedTasks: queued + 1, isPlanned: true };
+    if (step && step.userIds.length > 0) {
+      await queueTask(deps, step.fanout, step.taskNo, step.userIds);
+      queued = step.taskNo + 1;
+    }
+    if (!step || step.isLast) return { queuedTasks: queued, isPlanned: true };
   }
 }
 
@@ -66,27 +72,33 @@ function planTask(deps: PlanDeps, contentId: bigint) {
   return inTransaction(deps.pool, async (client) => {
     const locked = await lockFanout(client, contentId);
     if (!locked || locked.isPlanned) return null;
-    const fanout = locked.mode ? locked : await chooseMode(deps, client, locked);
-    const userIds =
-      fanout.mode === 'NOBODY'
-        ? []
-        : await listTargets(client, {
-            authorId: fanout.authorId,
-            afterUserId: fanout.plannedThrough,
-            throughUserId: ID_MAX,
-            activeSince: activeSince(deps, fanout.mode),
-            limit: deps.chunkSize,
-          });
-    const taskNo = fanout.taskCount;
-    if (userIds.length > 0) await savePlannedTask(client, { contentId, taskNo, userIds });
-    const isLast = userIds.length < deps.chunkSize;
-    if (isLast) {
+    // The author before the policy: the order in which imports lock them.
+    const author = locked.mode ? null : await lockAuthorRow(client, locked.authorId);
+    const policy = await lockFeedState(client);
+    const fanout = author ? await chooseMode(deps, client, locked, author, policy) : locked;
+    const walk = await walkFollowers(client, {
+      authorId: fanout.authorId,
+      afterUserId: fanout.plannedThrough,
+      throughUserId: ID_MAX,
+      activeSince: activeSince(deps, fanout.mode, policy),
+      targetsMax: fanout.mode === 'NOBODY' ? 0 : deps.chunkSize,
+      pageSize: deps.chunkSize,
+      pagesMax: WALK_PAGES_MAX,
+    });
+    const task = { fanout, taskNo: fanout.taskCount, userIds: walk.userIds, isLast: walk.isEnd };
+    if (walk.userIds.length > 0)
+      await savePlannedTask(client, { contentId, ...task, throughUserId: walk.throughUserId });
+    else if (!walk.isEnd) await savePlanPosition(client, contentId, walk.throughUserId);
+    if (walk.isEnd) {
       await projectContent(deps, client, fanout);
       await savePlanEnd(client, contentId);
     }
-    return userIds.length > 0 ? { fanout, taskNo, userIds, isLast } : null;
+    return task;
   });
 }
+
+/** Followers of a sparse audience are walked in small transactions too: a plan holds locks for some 100 ms at most. */
+const WALK_PAGES_MAX = 20;
 
 /**
  * A content that readers may pull is in its author's projection, where there is one, before it leaves the in-flight list,
@@ -99,17 +111,22 @@ async function projectContent(deps: PlanDeps, client: Queryable, fanout: Fanout)
   if (isPulled) await deps.outboxes.insert([authorId], { publishTime, contentId });
 }
 
-/** Chosen once and recorded, under the epoch in force. */
-async function chooseMode(deps: PlanDeps, client: Queryable, fanout: Fanout): Promise<Fanout> {
-  const { feedMode, epoch } = await lockFeedState(client);
-  const mode = chooseDeliveryMode(feedMode, (await readAuthor(client, fanout.authorId)).followerCount, deps.threshold);
+/** Chosen once and recorded, under the policy in force. */
+async function chooseMode(
+  deps: PlanDeps,
+  client: Queryable,
+  fanout: Fanout,
+  author: Author,
+  { feedMode, epoch }: FeedState,
+): Promise<Fanout> {
+  const mode = chooseDeliveryMode(feedMode, author.followerCount, deps.threshold);
   await recordDeliveryMode(client, fanout, mode, epoch);
   return { ...fanout, mode, epoch };
 }
 
 /** Dormant readers are skipped in both modes; the margin is explained in domain/push-policy.ts. */
-const activeSince = (deps: PlanDeps, mode: DeliveryMode | null): number =>
-  deps.clock() - (mode === 'ACTIVE_FOLLOWERS' ? deps.windows.activeMs : deps.windows.dormantMs) - ACTIVITY_MARGIN_MS;
+const activeSince = (deps: PlanDeps, mode: DeliveryMode | null, windows: ActivityWindows): number =>
+  deps.clock() - (mode === 'ACTIVE_FOLLOWERS' ? windows.activeMs : windows.dormantMs) - ACTIVITY_MARGIN_MS;
 
 /** Outstanding tasks are bounded per content and in all, so that a post with ten million followers cannot fill Redis. */
 async function hasRoom(deps: PlanDeps, contentId: bigint): Promise<boolean> {
@@ -139,13 +156,17 @@ async function queueTask(deps: PlanDeps, fanout: Fanout, taskNo: number, userIds
  */
 async function requeueTasks(deps: PlanDeps, fanout: Fanout, fromTaskNo: number): Promise<void> {
   if (fanout.taskCount <= fromTaskNo) return;
-  for (const task of await listWaitingTasks(deps.pool, fanout.contentId, fromTaskNo)) {
-    const userIds = await listTargets(deps.pool, {
+  const tasks = await listWaitingTasks(deps.pool, fanout.contentId, fromTaskNo);
+  const policy = await inTransaction(deps.pool, lockFeedState);
+  for (const task of tasks) {
+    const { userIds } = await walkFollowers(deps.pool, {
       authorId: fanout.authorId,
       afterUserId: task.latestUserId ?? task.firstUserId - 1n,
       throughUserId: task.lastUserId,
-      activeSince: activeSince(deps, fanout.mode),
-      limit: NO_LIMIT,
+      activeSince: activeSince(deps, fanout.mode, policy),
+      targetsMax: Infinity,
+      pageSize: deps.chunkSize,
+      pagesMax: Infinity,
     });
     await queueTask(deps, fanout, task.taskNo, userIds.length > 0 ? userIds : [task.lastUserId]);
   }

@@ -3,10 +3,11 @@ import { messageOf } from '../domain/errors.js';
 import { contentEventPayload, CONTENT_EVENT_QUEUE, PUSH_QUEUE, pushTaskPayload } from '../jobs/catalog.js';
 import { queuePrefix } from '../jobs/queues.js';
 import type { Logger } from '../log.js';
+import { isDatabaseAway } from '../stores/database-away.js';
 import { failTask, findFanout } from '../stores/fanouts.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 import type { RedisClient } from '../stores/redis.js';
-import { executeTask, type ExecuteDeps, type TaskReport } from './execute-task.js';
+import { executeTask, WrongStoreError, type ExecuteDeps, type TaskReport } from './execute-task.js';
 import { planFanout, type PlanDeps } from './plan-fanout.js';
 
 export interface WorkerDeps extends PlanDeps, ExecuteDeps {
@@ -27,6 +28,12 @@ export interface WorkerDeps extends PlanDeps, ExecuteDeps {
 /** A plan that reached the bound on outstanding tasks looks again after this. */
 const PLAN_PAUSE_MS = 50;
 
+/** A task that was put back is tried again after this. */
+const TASK_PAUSE_MS = 1_000;
+
+/** The longest pause between two attempts of a job. */
+const BACKOFF_MAX_MS = 60_000;
+
 /** The dispatcher consumes content events. */
 export const startDispatcher = (deps: WorkerDeps): Worker =>
   startWorker(deps, CONTENT_EVENT_QUEUE, deps.dispatcherConcurrency, (job, token) =>
@@ -34,8 +41,19 @@ export const startDispatcher = (deps: WorkerDeps): Worker =>
   );
 
 /** The executor delivers chunk tasks. */
-export const startExecutor = (deps: WorkerDeps): Worker =>
-  startWorker(deps, PUSH_QUEUE, deps.executorConcurrency, (job) => handlePushTask(deps, job));
+export function startExecutor(deps: WorkerDeps): Worker {
+  const worker = startWorker(deps, PUSH_QUEUE, deps.executorConcurrency, (job, token) =>
+    handlePushTask(deps, job, token),
+  );
+  worker.on('failed', (job, error) => {
+    if (!job?.finishedOn) return;
+    recordFailure(deps, job, error).catch((cause: unknown) => {
+      // The sweep finds it later (sweep-fanouts.ts).
+      deps.log.error({ error: messageOf(cause), jobId: job.id }, 'a failed task could not be recorded');
+    });
+  });
+  return worker;
+}
 
 /** A publication is planned; every other change is announced. A plan that must wait comes back as a delayed job. */
 export async function handleContentEvent(deps: WorkerDeps, job: Job, token: string | undefined): Promise<void> {
@@ -61,19 +79,32 @@ async function forgetProjection(deps: WorkerDeps, contentId: bigint): Promise<vo
   if (fanout) await deps.outboxes.remove(fanout.authorId, [fanout], null);
 }
 
-/** A task that fails for the last time is recorded as failed, and kept; its content stays in flight. */
-export async function handlePushTask(deps: WorkerDeps, job: Job): Promise<TaskReport> {
+/**
+ * A task that fails for the last time is recorded as failed, and kept; its content stays in flight. What is not the task's
+ * fault (the authority is away, a worker of another deployment took it) uses up no attempt.
+ */
+export async function handlePushTask(deps: WorkerDeps, job: Job, token: string | undefined): Promise<TaskReport> {
   const task = pushTaskPayload.parse(job.data);
   try {
-    const report = await executeTask(deps, task, (percent) => job.updateProgress(percent));
+    // Progress is for the dashboard; a job that was removed there is delivered all the same.
+    const report = await executeTask(deps, task, (percent) => job.updateProgress(percent).catch(() => undefined));
     deps.metrics.deliveries.inc(report.delivered);
     if (report.endedFanout) deps.metrics.publishToDelivered.observe((deps.clock() - task.publishTime) / 1000);
     return report;
   } catch (error) {
-    const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
-    if (isLast) await failTask(deps.pool, BigInt(task.contentId), task.taskNo, messageOf(error));
+    if (isDatabaseAway(error) || error instanceof WrongStoreError) {
+      deps.log.warn({ error: messageOf(error), jobId: job.id }, 'task put back');
+      await job.moveToDelayed(Date.now() + TASK_PAUSE_MS, token);
+      throw new DelayedError();
+    }
     throw error;
   }
+}
+
+/** Also for jobs that failed without their handler: stalled too often. Safe to repeat. */
+export async function recordFailure(deps: WorkerDeps, job: Job, error: Error): Promise<void> {
+  const task = pushTaskPayload.safeParse(job.data);
+  if (task.success) await failTask(deps.pool, BigInt(task.data.contentId), task.data.taskNo, error.message);
 }
 
 function startWorker(
@@ -88,6 +119,7 @@ function startWorker(
     concurrency,
     // A worker killed in a job leaves it stalled; progress is saved, so being started again is harmless.
     maxStalledCount: 10,
+    settings: { backoffStrategy: (attempt) => Math.min(BACKOFF_MAX_MS, 200 * 2 ** Math.min(attempt, 20)) },
   });
   worker.on('failed', (job, error) => {
     deps.log.warn({ queue, jobId: job?.id, attempt: job?.attemptsMade, error: error.message }, 'job failed');

@@ -1,4 +1,5 @@
-import { comesBefore, ENTRY_MIN, ENTRY_TOP, isNewer, type Direction, type Entry } from '../domain/entry.js';
+import type { Clock } from '../domain/clock.js';
+import { comesBefore, ENTRY_MIN, ENTRY_TOP, isNewer, type Entry, type Walk } from '../domain/entry.js';
 import { effectiveFloors, needsRebuild, type Floors, type InboxHead } from '../domain/inbox-head.js';
 import { mergeEntries } from '../domain/merge.js';
 import type { InboxPage, InboxStore } from '../stores/inbox/inbox-store.js';
@@ -10,12 +11,9 @@ export interface CandidateDeps extends PullDeps {
   readonly inbox: Pick<InboxStore, 'name' | 'read'>;
   readonly includeOwn: boolean;
   readonly standIn: StandIn;
-}
-
-export interface Walk {
-  readonly from: Entry | null;
-  readonly direction: Direction;
-  readonly limit: number;
+  readonly clock: Clock;
+  /** Reads for somebody who looks on (an audit): the reader is not marked as seen. */
+  readonly isObserver?: boolean;
 }
 
 /** Entries of a walk before any rule is applied to them, complete as far as they go. */
@@ -36,9 +34,10 @@ export interface Candidates {
  * it is in the inbox by then, or below a floor.
  */
 export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: Walk): Promise<Candidates> {
-  const reader = await readReaderState(deps.pool, userId, walk);
+  const state = await readReaderState(deps.pool, userId, walk);
+  const reader = deps.isObserver ? asIfReturning(state, deps.clock()) : state;
   const usesInbox = reader.feedMode !== 'pull' && reader.inboxStore === deps.inbox.name;
-  const inbox = usesInbox ? await readInbox(deps, userId, walk) : { head: null, entries: [], isDown: false };
+  const inbox = usesInbox ? await readInbox(deps, userId, walk, reader.epoch) : NO_INBOX;
   const floors = effectiveFloors(inbox.head, reader);
   const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit);
   const ranges = openRanges(reader, floors, walk, held.length === walk.limit ? (held.at(-1) as Entry) : null);
@@ -51,21 +50,31 @@ export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: 
     isEnd: entries.length < walk.limit,
     reader,
     head: inbox.head,
-    isStale: usesInbox && !inbox.isDown && needsRebuild(inbox.head, reader),
+    isStale: usesInbox && !inbox.isDown && !deps.isObserver && needsRebuild(inbox.head, reader),
     pulledOutboxes: ranges.length,
   };
 }
 
-async function readInbox(
-  deps: CandidateDeps,
-  userId: bigint,
-  walk: Walk,
-): Promise<InboxPage & { readonly isDown: boolean }> {
+/** What a mark would do to the floors, without the mark: whoever was away is read as if coming back right now. */
+const asIfReturning = (reader: ReaderState, now: number): ReaderState => {
+  const awayMs = now - (reader.lastActiveAt ?? -Infinity);
+  return {
+    ...reader,
+    activeSeq: reader.activeSeq + (awayMs > reader.activeMs ? 1n : 0n),
+    awakeSeq: reader.awakeSeq + (awayMs > reader.dormantMs ? 1n : 0n),
+  };
+};
+
+const NO_INBOX: InboxPage & { readonly isDown: boolean } = { head: null, entries: [], isDown: false };
+
+async function readInbox(deps: CandidateDeps, userId: bigint, walk: Walk, epoch: bigint): Promise<typeof NO_INBOX> {
   try {
-    return { ...(await deps.inbox.read(userId, walk)), isDown: false };
+    const page = await deps.inbox.read(userId, walk);
+    // The store may have lost something since the reader's state was read: this once, everything is pulled.
+    return page.validSince !== undefined && page.validSince > epoch ? NO_INBOX : { ...page, isDown: false };
   } catch (error) {
     deps.onInboxError(error);
-    return { head: null, entries: [], isDown: true };
+    return { ...NO_INBOX, isDown: true };
   }
 }
 

@@ -1,7 +1,13 @@
 import { decodeCursor, encodeCursor, type Cursor, type CursorKeys } from '../domain/cursor.js';
 import { justNewerThan, justOlderThan, type Direction, type Entry } from '../domain/entry.js';
 import { TidelineError } from '../domain/errors.js';
-import { PAGE_SIZE_MAX, readPageRequest, readSize, type ConnectionArgs } from '../domain/page-request.js';
+import {
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  readPageRequest,
+  readSize,
+  type ConnectionArgs,
+} from '../domain/page-request.js';
 import { isDatabaseAway, throwAsAway } from '../stores/database-away.js';
 import { readWithoutAuthority } from './read-without-authority.js';
 import { scanFeed, type Scan, type ScanDeps } from './scan.js';
@@ -74,7 +80,7 @@ async function readOlderPage(deps: FeedDeps, userId: bigint, size: number, curso
   return {
     ...encodePage(deps, userId, shown),
     ...(scan &&
-      stoppedShort(scan, size) && { endCursor: encode(deps, userId, scan.lastScanned, depth + shown.length) }),
+      stoppedShort(scan, take) && { endCursor: encode(deps, userId, scan.lastScanned, depth + shown.length) }),
     hasNextPage: async () => scan !== null && shown.length < room && (scan.entries.length > take || !scan.isEnd),
     hasPreviousPage: async () => cursor !== null && above !== null && hasVisible(deps, userId, above, 'newer'),
     emptyReason: shown.length > 0 ? null : whyEmpty(size, scan, cursor),
@@ -111,7 +117,7 @@ function encodePage(deps: FeedDeps, userId: bigint, shown: readonly Cursor[]) {
 
 /** The budget ran out before the page was full: its outer cursor moves past all that was looked at, shown or not. */
 const stoppedShort = (scan: Scan, size: number): scan is Scan & { lastScanned: Entry } =>
-  size > 0 && !scan.isEnd && scan.entries.length <= size && scan.lastScanned !== null;
+  !scan.isEnd && scan.entries.length < size && scan.lastScanned !== null;
 
 const encode = (deps: FeedDeps, userId: bigint, entry: Entry, position: number): string =>
   encodeCursor({ ...entry, position }, userId, deps.cursorKeys);
@@ -143,7 +149,7 @@ async function readPartialPage(
 
 /** A look at the side a page came from. True when it cannot tell within its budget. */
 async function hasVisible(deps: FeedDeps, userId: bigint, from: Entry, direction: Direction): Promise<boolean> {
-  const scan = await scanFeed(deps, userId, { from, direction, want: 1 });
+  const scan = await scanFeed(deps, userId, { from, direction, want: 1, batch: PAGE_SIZE_DEFAULT }).catch(throwAsAway);
   return scan.entries.length > 0 || !scan.isEnd;
 }
 

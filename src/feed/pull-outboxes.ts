@@ -1,13 +1,12 @@
-import { ENTRY_MIN, isNewer, isOlder, oldestOf, type Entry } from '../domain/entry.js';
+import { ENTRY_MIN, isNewer, isOlder, oldestOf, type Entry, type Walk } from '../domain/entry.js';
 import { effectiveFloors } from '../domain/inbox-head.js';
 import type { Pool } from '../stores/database.js';
-import type { InboxPage, InboxRead } from '../stores/inbox/inbox-store.js';
+import type { InboxPage } from '../stores/inbox/inbox-store.js';
 import { pullOutboxes, type OutboxRange } from '../stores/outboxes.js';
-import type { Walk } from './candidates.js';
 
 /** The outboxes of big accounts, projected into Redis with a floor of their own. */
 export interface OutboxProjections {
-  readMany(reads: readonly { readonly userId: bigint; readonly request: InboxRead }[]): Promise<readonly InboxPage[]>;
+  readMany(reads: readonly { readonly userId: bigint; readonly request: Walk }[]): Promise<readonly InboxPage[]>;
 }
 
 export interface PullDeps {
@@ -39,7 +38,8 @@ export async function readOutboxes(
   const pages = await readProjections(deps, projected, walk.limit);
   const rest = ranges.filter((range) => !projected.includes(range));
   projected.forEach((range, i) => {
-    const { head, entries } = pages[i] ?? NO_PAGE;
+    const page = pages[i] ?? NO_PAGE;
+    const { head, entries } = page.validSince !== undefined && page.validSince > epoch ? NO_PAGE : page;
     const { allFloor: floor } = effectiveFloors(head, { epoch, followSeq: 0n, activeSeq: 0n, awakeSeq: 0n });
     if (head?.epoch !== epoch) deps.onProjectionStale(range.authorId);
     const last = entries.length === walk.limit ? entries.at(-1) : undefined;

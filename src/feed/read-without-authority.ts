@@ -20,7 +20,7 @@ export async function readWithoutAuthority(
     const { entries } = await deps.inbox.read(userId, { from, direction, limit: want * deps.scanBudget });
     const { facts } = deps.lastKnown;
     const viewer = viewerOf(deps, userId, reader);
-    return entries.filter(({ contentId }) => whyNotInFeed(facts.get(contentId), facts, viewer) === null).slice(0, want);
+    return entries.filter((entry) => whyNotInFeed(entry, facts, viewer) === null).slice(0, want);
   } catch (error) {
     deps.onInboxError(error);
     return null;

@@ -37,17 +37,20 @@ const kept: JobsOptions = {
   removeOnFail: { count: 5_000, age: 14 * 86_400 },
 };
 
-/** An event is tried for about a day, since nothing but a lost store can fail it. */
+/**
+ * An event is tried for more than half a day, since nothing but a lost store can fail it. Pauses double up to a minute
+ * (start-workers.ts).
+ */
 export const contentEventOptions: JobsOptions = {
   ...kept,
   attempts: 1_000,
-  backoff: { type: 'exponential', delay: 200, jitter: 0.5 },
+  backoff: { type: 'custom' },
 };
 
 export const pushTaskOptions = (attempts: number): JobsOptions => ({
   ...kept,
   attempts,
-  backoff: { type: 'exponential', delay: 500, jitter: 0.5 },
+  backoff: { type: 'custom' },
 });
 
 /** One job an event and one job a task: adding it again while it is known changes nothing. */

@@ -1,10 +1,5 @@
-import { ACTIVITY_RESOLUTION_MS } from '../domain/push-policy.js';
+import { ACTIVITY_RESOLUTION_MS, type ActivityWindows } from '../domain/push-policy.js';
 import { defineStatement, type Queryable } from './database.js';
-
-export interface ActivityWindows {
-  readonly activeMs: number;
-  readonly dormantMs: number;
-}
 
 /** True when the reader's mark is old enough to be written again. */
 export const isActivityStale = (lastActiveAt: number | null, now: number): boolean =>

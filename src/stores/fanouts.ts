@@ -57,34 +57,70 @@ export interface Author {
   readonly isPulled: boolean;
 }
 
-export async function readAuthor(db: Queryable, userId: bigint): Promise<Author> {
-  const [row] = await selectAuthor(db, [String(userId)]);
-  return { followerCount: row?.follower_count ?? 0, isPulled: row?.has_pulled_contents ?? false };
+export const readAuthor = async (db: Queryable, userId: bigint): Promise<Author> =>
+  authorOf(await selectAuthor(db, [String(userId)]));
+
+/** Locks the author's row until the transaction ends. */
+export const lockAuthorRow = async (client: Queryable, userId: bigint): Promise<Author> =>
+  authorOf(await selectAuthorForUpdate(client, [String(userId)]));
+
+const authorOf = ([row]: { follower_count: number; has_pulled_contents: boolean }[]): Author => ({
+  followerCount: row?.follower_count ?? 0,
+  isPulled: row?.has_pulled_contents ?? false,
+});
+
+export interface FollowerWalk {
+  readonly authorId: bigint;
+  /** Exclusive; null starts at the least id. */
+  readonly afterUserId: bigint | null;
+  /** Inclusive. */
+  readonly throughUserId: bigint;
+  /** Targets were seen since, epoch milliseconds. */
+  readonly activeSince: number;
+  readonly targetsMax: number;
+  /** Followers read at once, and how often. */
+  readonly pageSize: number;
+  readonly pagesMax: number;
 }
 
-/** Followers after `afterUserId` in ascending id, seen since `activeSince` (epoch ms): the keyset walk of a fan-out. */
-export async function listTargets(
+/**
+ * The keyset walk of a fan-out: targets among the followers, in ascending user id, at most `targetsMax`, page by page of
+ * followers. `throughUserId` is the last follower looked at. A page is cut by followers, not by targets: among a million
+ * followers with few active ones, one statement that looks for a thousand targets takes seconds.
+ */
+export async function walkFollowers(
   db: Queryable,
-  walk: { authorId: bigint; afterUserId: bigint | null; throughUserId: bigint; activeSince: number; limit: number },
-): Promise<bigint[]> {
-  const after = String(walk.afterUserId ?? -1n);
-  const rows = await selectTargets(db, [
-    String(walk.authorId),
-    after,
-    String(walk.throughUserId),
-    Math.floor(walk.activeSince),
-    walk.limit,
-  ]);
-  return rows.map((row) => BigInt(row.follower_id));
+  walk: FollowerWalk,
+): Promise<{ userIds: bigint[]; throughUserId: bigint; isEnd: boolean }> {
+  const userIds: bigint[] = [];
+  let through = walk.afterUserId ?? -1n;
+  if (walk.targetsMax === 0) return { userIds, throughUserId: through, isEnd: true };
+  for (let page = 0; page < walk.pagesMax; page += 1) {
+    const args = [String(walk.authorId), String(through), String(walk.throughUserId), Math.floor(walk.activeSince)];
+    const rows = await selectFollowers(db, [...args, walk.pageSize]);
+    for (const row of rows) {
+      if (userIds.length >= walk.targetsMax) return { userIds, throughUserId: through, isEnd: false };
+      through = BigInt(row.follower_id);
+      if (row.is_target) userIds.push(through);
+    }
+    if (rows.length < walk.pageSize) return { userIds, throughUserId: through, isEnd: true };
+  }
+  return { userIds, throughUserId: through, isEnd: false };
 }
 
 /** Saves a task and how far the plan has come, in one statement. */
 export async function savePlannedTask(
   client: Queryable,
-  task: { contentId: bigint; taskNo: number; userIds: readonly bigint[] },
+  task: { contentId: bigint; taskNo: number; userIds: readonly bigint[]; throughUserId: bigint },
 ): Promise<void> {
-  const { contentId, taskNo, userIds } = task;
-  await insertTask(client, [String(contentId), taskNo, String(userIds[0]), String(userIds.at(-1)), userIds.length]);
+  const { contentId, taskNo, userIds, throughUserId } = task;
+  const [first, last] = [userIds[0], userIds.at(-1)].map(String);
+  await insertTask(client, [String(contentId), taskNo, first, last, userIds.length, String(throughUserId)]);
+}
+
+/** A stretch of followers had no target: the plan goes on behind it. */
+export async function savePlanPosition(client: Queryable, contentId: bigint, throughUserId: bigint): Promise<void> {
+  await updatePlanPosition(client, [String(contentId), String(throughUserId)]);
 }
 
 /** The last step of planning. A fan-out whose tasks are all finished by then (or that has none) is done. */
@@ -132,6 +168,11 @@ export async function findTask(db: Queryable, contentId: bigint, taskNo: number)
 /** Tasks of one content that wait or run, from `fromTaskNo` on. */
 export async function listWaitingTasks(db: Queryable, contentId: bigint, fromTaskNo: number): Promise<FanoutTask[]> {
   return (await selectWaitingTasks(db, [String(contentId), fromTaskNo])).map(taskOf);
+}
+
+/** Unfinished fan-outs of contents that were written longer ago, oldest first. Those with a failed task wait for a retry. */
+export async function listStuckFanouts(db: Queryable, olderThanMs: number, limit: number): Promise<Fanout[]> {
+  return (await selectStuck(db, [olderThanMs, limit])).map(fanoutOf);
 }
 
 interface FanoutRow {
@@ -207,6 +248,14 @@ const selectFanoutForUpdate = defineStatement<FanoutRow>(
   `SELECT ${FANOUT_COLUMNS} FROM fanouts WHERE content_id = $1 FOR NO KEY UPDATE`,
 );
 
+const selectStuck = defineStatement<FanoutRow>(
+  'fanout_stuck',
+  `SELECT ${FANOUT_COLUMNS} FROM fanouts
+   WHERE state <> 'DONE' AND failed_task_count = 0 AND EXISTS (
+     SELECT FROM contents c WHERE c.id = content_id AND c.created_at < now() - $1::int * interval '1 millisecond')
+   ORDER BY publish_time LIMIT $2`,
+);
+
 const sumUnfinished = defineStatement<{ delivered: string }>(
   'fanout_unfinished_deliveries',
   `SELECT coalesce(sum(delivered_count), 0) AS delivered FROM fanout_tasks WHERE content_id = $1 AND state <> 'DONE'`,
@@ -222,23 +271,35 @@ const markPulled = defineStatement(
   `UPDATE users SET has_pulled_contents = true WHERE id = $1 AND NOT has_pulled_contents`,
 );
 
+const selectAuthorForUpdate = defineStatement<{ follower_count: number; has_pulled_contents: boolean }>(
+  'fanout_lock_author',
+  `SELECT follower_count, has_pulled_contents FROM users WHERE id = $1 FOR NO KEY UPDATE`,
+);
+
 const selectAuthor = defineStatement<{ follower_count: number; has_pulled_contents: boolean }>(
   'fanout_author',
   `SELECT follower_count, has_pulled_contents FROM users WHERE id = $1`,
 );
 
-const selectTargets = defineStatement<{ follower_id: string }>(
-  'fanout_targets',
-  `SELECT f.follower_id FROM follows f JOIN activity a ON a.user_id = f.follower_id
-   WHERE f.followee_id = $1 AND f.follower_id > $2 AND f.follower_id <= $3 AND a.last_active_at >= $4
-   ORDER BY f.follower_id LIMIT $5`,
+const selectFollowers = defineStatement<{ follower_id: string; is_target: boolean }>(
+  'fanout_followers',
+  `WITH page AS MATERIALIZED (
+     SELECT follower_id FROM follows WHERE followee_id = $1 AND follower_id > $2 AND follower_id <= $3
+     ORDER BY follower_id LIMIT $5)
+   SELECT p.follower_id, coalesce(a.last_active_at >= $4, false) AS is_target
+   FROM page p LEFT JOIN activity a ON a.user_id = p.follower_id ORDER BY p.follower_id`,
 );
 
 const insertTask = defineStatement(
   'fanout_plan_task',
   `WITH task AS (
      INSERT INTO fanout_tasks (content_id, task_no, first_user_id, last_user_id, target_count) VALUES ($1, $2, $3, $4, $5))
-   UPDATE fanouts SET planned_through = $4, task_count = $2 + 1, target_count = target_count + $5 WHERE content_id = $1`,
+   UPDATE fanouts SET planned_through = $6, task_count = $2 + 1, target_count = target_count + $5 WHERE content_id = $1`,
+);
+
+const updatePlanPosition = defineStatement(
+  'fanout_plan_position',
+  `UPDATE fanouts SET planned_through = $2 WHERE content_id = $1`,
 );
 
 const endPlan = defineStatement(

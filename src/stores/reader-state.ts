@@ -1,6 +1,6 @@
 import { ENTRY_MIN, ENTRY_TOP, type Direction, type Entry } from '../domain/entry.js';
 import type { ReaderSeqs } from '../domain/inbox-head.js';
-import type { FeedMode } from '../domain/push-policy.js';
+import type { ActivityWindows, FeedMode } from '../domain/push-policy.js';
 import { defineStatement, type Queryable } from './database.js';
 
 export interface Followee {
@@ -11,7 +11,7 @@ export interface Followee {
 }
 
 /** What the authority says of one reader, all as of one instant. */
-export interface ReaderState extends ReaderSeqs {
+export interface ReaderState extends ReaderSeqs, ActivityWindows {
   readonly feedMode: FeedMode;
   readonly inboxStore: string;
   /** Epoch milliseconds; null when never seen. */
@@ -48,6 +48,8 @@ export async function readReaderState(
     awakeSeq: BigInt(row.awake_seq),
     feedMode: row.feed_mode,
     inboxStore: row.inbox_store,
+    activeMs: Number(row.active_ms),
+    dormantMs: Number(row.dormant_ms),
     lastActiveAt: row.last_active_at === null ? null : Number(row.last_active_at),
     followees: new Map(followees),
     blockedIds: new Set(rowsOf(row.blocked).map(([id]) => BigInt(id as string))),
@@ -65,6 +67,8 @@ interface StateRow {
   epoch: string;
   feed_mode: FeedMode;
   inbox_store: string;
+  active_ms: string;
+  dormant_ms: string;
   follow_seq: string;
   active_seq: string;
   awake_seq: string;
@@ -77,7 +81,7 @@ interface StateRow {
 const stateStatement = (name: string, comparison: '<' | '>', order: 'ASC' | 'DESC') =>
   defineStatement<StateRow>(
     name,
-    `SELECT s.epoch, s.feed_mode, s.inbox_store, coalesce(u.follow_seq, 0) AS follow_seq,
+    `SELECT s.epoch, s.feed_mode, s.inbox_store, s.active_ms, s.dormant_ms, coalesce(u.follow_seq, 0) AS follow_seq,
        coalesce(a.active_seq, 0) AS active_seq, coalesce(a.awake_seq, 0) AS awake_seq, a.last_active_at,
        (SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',')
           FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1) AS followees,

@@ -6,7 +6,9 @@ export { EVENTS_CHANNEL } from './relay-events.js';
 export interface RelaySession {
   /** True while this session is the one relay; tries to become it otherwise. */
   holdsLock(): Promise<boolean>;
-  /** Resolves at the next notification, at once when one came since the last call. */
+  /** From now on a notification is a new one. Call it before looking for work. */
+  expectNotification(): void;
+  /** Resolves once something was notified, or the connection was lost, since then. */
   nextNotification(): Promise<void>;
   /** @throws when the connection was lost, and with it the lock. */
   assertAlive(): void;
@@ -15,14 +17,17 @@ export interface RelaySession {
 
 /** A connection of its own: a lock and a LISTEN belong to a session, and the pool's sessions change hands. */
 export async function openRelaySession(databaseUrl: string, channel: string): Promise<RelaySession> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'tideline-relay', keepAlive: true });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'tideline-relay',
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+  });
   let lost: Error | null = null;
   let isLocked = false;
-  let notified = false;
-  let wake: (() => void) | null = null;
+  let signal = createSignal();
   const rouse = (): void => {
-    notified = true;
-    wake?.();
+    signal.raise();
   };
   client.on('error', (error) => {
     lost = error;
@@ -33,8 +38,13 @@ export async function openRelaySession(databaseUrl: string, channel: string): Pr
     rouse();
   });
   client.on('notification', rouse);
-  await client.connect();
-  await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+  try {
+    await client.connect();
+    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
   return {
     async holdsLock() {
       if (isLocked) return true;
@@ -44,10 +54,9 @@ export async function openRelaySession(databaseUrl: string, channel: string): Pr
       isLocked = rows[0]?.locked ?? false;
       return isLocked;
     },
-    async nextNotification() {
-      if (!notified) await new Promise<void>((resolve) => (wake = resolve));
-      notified = false;
-      wake = null;
+    nextNotification: () => signal.raised,
+    expectNotification() {
+      signal = createSignal();
     },
     assertAlive() {
       if (lost) throw lost;
@@ -56,4 +65,10 @@ export async function openRelaySession(databaseUrl: string, channel: string): Pr
       await client.end();
     },
   };
+}
+
+function createSignal() {
+  let raise = (): void => undefined;
+  const raised = new Promise<void>((resolve) => (raise = resolve));
+  return { raise: () => raise(), raised };
 }

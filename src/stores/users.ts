@@ -6,6 +6,8 @@ import { defineStatement, type Database, type Queryable } from './database.js';
  * Repeating is safe: an existing row is left as it is.
  */
 export async function ensureUser(db: Queryable, userId: bigint): Promise<void> {
+  // Looked at first: ON CONFLICT would wait for whoever changes that row, such as the counts of somebody followed a lot.
+  if ((await selectExisting(db, [userId])).length > 0) return;
   const handle = defaultHandle(userId);
   const [row] = await insertUser(db, [userId, handle, handle]);
   if (row?.exists) return;
@@ -41,6 +43,8 @@ export async function findUserIdByHandle({ prisma }: Pick<Database, 'prisma'>, h
 }
 
 // The second SELECT sees a row that was there before; a row of this statement comes from the first.
+const selectExisting = defineStatement('users_exists', 'SELECT FROM users WHERE id = $1');
+
 const insertUser = defineStatement<{ exists: boolean }>(
   'users_ensure',
   `WITH made AS (

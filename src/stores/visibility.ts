@@ -1,45 +1,64 @@
-import type { ContentFacts } from '../domain/visibility.js';
+import { REPOST_DEPTH_MAX, type ContentFacts } from '../domain/visibility.js';
 import { defineStatement, type Queryable } from './database.js';
 
-/** A repost of a repost of … is followed this far; a longer chain is not shown. */
-export const REPOST_DEPTH_MAX = 8;
-
-/** The facts of the contents and of all that they repost, in one round trip. Unknown ids are absent. */
-export async function loadContentFacts(
-  db: Queryable,
-  contentIds: readonly bigint[],
-): Promise<ReadonlyMap<bigint, ContentFacts>> {
-  if (contentIds.length === 0) return new Map();
-  const rows = await selectFacts(db, [contentIds.map(String)]);
-  return new Map(
-    rows.map((row) => [
-      BigInt(row.id),
-      {
-        contentId: BigInt(row.id),
-        authorId: BigInt(row.author_id),
-        publishTime: Number(row.publish_time),
-        visibility: row.visibility,
-        isDeleted: row.is_deleted,
-        repostOf: row.repost_of === null ? null : BigInt(row.repost_of),
-      },
-    ]),
-  );
+/** Contents with all that they repost, and what stands between their authors and the viewer, as of one instant. */
+export interface FactsForViewer {
+  readonly facts: ReadonlyMap<bigint, ContentFacts>;
+  /** Authors among them whom the viewer follows. */
+  readonly followees: ReadonlySet<bigint>;
+  /** Authors among them who are blocked by the viewer or block the viewer. */
+  readonly blockedIds: ReadonlySet<bigint>;
 }
 
-const selectFacts = defineStatement<{
+/**
+ * One round trip; unknown ids are absent. The relations come with the facts: with older ones, somebody who was just
+ * blocked could see what the blocker has opened to followers since.
+ */
+export async function loadFactsForViewer(
+  db: Queryable,
+  viewerId: bigint,
+  contentIds: readonly bigint[],
+): Promise<FactsForViewer> {
+  const rows = contentIds.length === 0 ? [] : await selectFacts(db, [contentIds.map(String), String(viewerId)]);
+  const idsWhere = (holds: (row: FactsRow) => boolean) =>
+    new Set(rows.filter(holds).map((row) => BigInt(row.author_id)));
+  return {
+    facts: new Map(rows.map((row) => [BigInt(row.id), factsOf(row)])),
+    followees: idsWhere((row) => row.is_followed),
+    blockedIds: idsWhere((row) => row.is_blocked),
+  };
+}
+
+interface FactsRow {
   id: string;
   author_id: string;
   publish_time: string;
   visibility: ContentFacts['visibility'];
   is_deleted: boolean;
   repost_of: string | null;
-}>(
+  is_followed: boolean;
+  is_blocked: boolean;
+}
+
+const factsOf = (row: FactsRow): ContentFacts => ({
+  contentId: BigInt(row.id),
+  authorId: BigInt(row.author_id),
+  publishTime: Number(row.publish_time),
+  visibility: row.visibility,
+  isDeleted: row.is_deleted,
+  repostOf: row.repost_of === null ? null : BigInt(row.repost_of),
+});
+
+const selectFacts = defineStatement<FactsRow>(
   'content_facts',
-  `WITH RECURSIVE facts AS (
-     SELECT id, author_id, publish_time, visibility, deleted_at IS NOT NULL AS is_deleted, repost_of, 0 AS depth
-     FROM contents WHERE id = ANY($1::numeric[])
+  `WITH RECURSIVE chain AS (
+     SELECT id, repost_of, 0 AS depth FROM contents WHERE id = ANY($1::numeric[])
      UNION ALL
-     SELECT c.id, c.author_id, c.publish_time, c.visibility, c.deleted_at IS NOT NULL, c.repost_of, f.depth + 1
-     FROM facts f JOIN contents c ON c.id = f.repost_of WHERE f.depth < ${String(REPOST_DEPTH_MAX)})
-   SELECT DISTINCT ON (id) id, author_id, publish_time, visibility, is_deleted, repost_of FROM facts`,
+     SELECT c.id, c.repost_of, chain.depth + 1
+     FROM chain JOIN contents c ON c.id = chain.repost_of WHERE chain.depth < ${REPOST_DEPTH_MAX})
+   SELECT c.id, c.author_id, c.publish_time, c.visibility, c.deleted_at IS NOT NULL AS is_deleted, c.repost_of,
+     EXISTS (SELECT FROM follows WHERE follower_id = $2 AND followee_id = c.author_id) AS is_followed,
+     EXISTS (SELECT FROM blocks WHERE (blocker_id = $2 AND blocked_id = c.author_id)
+       OR (blocker_id = c.author_id AND blocked_id = $2)) AS is_blocked
+   FROM contents c WHERE c.id IN (SELECT id FROM chain)`,
 );

@@ -1,4 +1,4 @@
-import { REPOST_DEPTH_MAX } from './visibility.js';
+import { REPOST_DEPTH_MAX } from '../domain/visibility.js';
 
 /**
  * SQL for "the viewer may see content `c` now": it stands, its time has come, neither of author and viewer blocks the

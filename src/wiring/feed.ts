@@ -5,19 +5,23 @@ import { rebuildOutbox } from '../fanout/rebuild-outbox.js';
 import { messageOf } from '../domain/errors.js';
 import type { Candidates } from '../feed/candidates.js';
 import type { FeedDeps } from '../feed/feed.js';
-import { capStandIns, guardInboxReads } from '../feed/guards.js';
+import { capStandIns, guardRedisReads } from '../feed/guards.js';
 import { createLastKnown } from '../feed/last-known.js';
 import type { HiddenEntry } from '../feed/scan.js';
-import type { ActivityWindows } from '../stores/activity.js';
+import type { FeedPolicy } from '../stores/feed-state.js';
+import { watchRedisIdentity } from '../stores/redis-identity.js';
 import { createPostgresInboxStore } from '../stores/inbox/postgres.js';
 import { createZsetInboxStore, type ZsetInboxStore } from '../stores/inbox/redis-zset.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 const DAY_MS = 86_400_000;
 
-export const activityWindows = ({ config }: Pick<App, 'config'>): ActivityWindows => ({
-  activeMs: config.ACTIVE_DAYS * DAY_MS,
-  dormantMs: config.DORMANT_DAYS * DAY_MS,
+/** What this deployment records as its policy. */
+export const feedPolicyOf = (app: Pick<App, 'config' | 'database' | 'redis'>): FeedPolicy => ({
+  feedMode: app.config.FEED_MODE,
+  inboxStore: createInboxStore(app).name,
+  activeMs: app.config.ACTIVE_DAYS * DAY_MS,
+  dormantMs: app.config.DORMANT_DAYS * DAY_MS,
 });
 
 /** The store that INBOX_STORE names. */
@@ -49,6 +53,11 @@ export function createFeed(
   const { config, log, meters } = app;
   const { pool } = app.database;
   const outboxes = createOutboxProjections(app);
+
+  const identity = watchRedisIdentity({ redis: app.redis, pool });
+  const redisReads = guardRedisReads({ inbox, projections: outboxes }, identity, noteRedis);
+  // Reads that fail on a Postgres inbox say that the authority is away: nothing stands in for that.
+  const guarded = inbox.name === 'postgres' ? { ...redisReads, inbox } : redisReads;
 
   async function project(authorId: bigint): Promise<void> {
     const result = await rebuildOutbox({ pool, outboxes, maxEntries: config.OUTBOX_MAX_ENTRIES }, authorId);
@@ -85,10 +94,9 @@ export function createFeed(
 
   return {
     pool,
-    // Reads that fail on a Postgres inbox say that the authority is away: nothing stands in for that.
-    inbox: inbox.name === 'postgres' ? inbox : guardInboxReads(inbox, noteRedis),
+    inbox: guarded.inbox,
     standIn: capStandIns(config.STAND_IN_CONCURRENCY, config.STAND_IN_WAITING),
-    projections: outboxes,
+    projections: guarded.projections,
     onProjectionStale(authorId) {
       background.schedule(`project:${authorId.toString()}`, () => project(authorId));
     },
@@ -106,7 +114,6 @@ export function createFeed(
     onBatch,
     cursorKeys: config.cursorKeys,
     maxDepth: config.TIMELINE_MAX_DEPTH,
-    windows: activityWindows(app),
   };
 }
 
@@ -117,6 +124,6 @@ function startBackground(app: App): BackgroundWork {
     maxWaiting: 1_000,
     log: app.log,
   });
-  app.onClose(() => background.drain());
+  app.onClose(() => background.close());
   return background;
 }

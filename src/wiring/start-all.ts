@@ -8,6 +8,7 @@ import { workerReadyChecks } from './ready-checks.js';
 import { registerFeedPolicy } from '../stores/feed-state.js';
 import { startFanoutWorkers, type FanoutWorkers, type WorkerRole } from './workers.js';
 import { checkRedis } from './check-redis.js';
+import { feedPolicyOf } from './feed.js';
 import { createHydrationParts, startSocialSubgraph, startTimelineSubgraph } from './subgraphs.js';
 
 export interface Running {
@@ -77,9 +78,8 @@ export async function startWorkerProcess(app: App, roles?: readonly WorkerRole[]
 
 /** Checks Redis, and says to the authority which policy this deployment runs, before anything relies on an inbox. */
 export async function prepareStores(app: App): Promise<void> {
-  const { config, database } = app;
   await checkRedis(app);
-  await registerFeedPolicy(database.pool, { feedMode: config.FEED_MODE, inboxStore: config.INBOX_STORE });
+  await registerFeedPolicy(app.database.pool, feedPolicyOf(app));
 }
 
 async function closing(app: App, starting: Promise<RunningServer>): Promise<RunningServer> {

@@ -1,11 +1,15 @@
 import type { App } from '../app.js';
+import { messageOf } from '../domain/errors.js';
 import { startRelay } from '../fanout/start-relay.js';
 import { startDispatcher, startExecutor, type WorkerDeps } from '../fanout/start-workers.js';
+import { sweepFanouts } from '../fanout/sweep-fanouts.js';
 import { openQueues, type Queues } from '../jobs/queues.js';
 import { contentKey, publishInvalidation } from '../stores/invalidations.js';
-import { activityWindows, createInboxStore, createOutboxProjections } from './feed.js';
+import { startAudit } from '../verify/start-audit.js';
+import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
+import { startRepeating } from './repeat.js';
 
-export type WorkerRole = 'relay' | 'dispatcher' | 'executor';
+export type WorkerRole = 'relay' | 'dispatcher' | 'executor' | 'maintenance';
 
 export interface FanoutWorkers {
   readonly queues: Queues;
@@ -16,7 +20,7 @@ export interface FanoutWorkers {
 /** Starts the workers of the roles in this process; all of them by default. */
 export function startFanoutWorkers(
   app: App,
-  roles: readonly WorkerRole[] = ['relay', 'dispatcher', 'executor'],
+  roles: readonly WorkerRole[] = ['relay', 'dispatcher', 'executor', 'maintenance'],
 ): FanoutWorkers {
   const { config } = app;
   const { queues, deps } = createWorkerDeps(app);
@@ -24,6 +28,7 @@ export function startFanoutWorkers(
     relay: () => startRelay({ ...deps, queues, databaseUrl: config.DATABASE_URL, pollMs: config.RELAY_POLL_MS }),
     dispatcher: () => startDispatcher(deps),
     executor: () => startExecutor(deps),
+    maintenance: () => startMaintenance(app, queues),
   };
   const running = roles.map((role) => start[role]());
   return {
@@ -31,6 +36,29 @@ export function startFanoutWorkers(
     async close() {
       await Promise.all(running.map((worker) => worker.close()));
       await queues.close();
+    },
+  };
+}
+
+/** Finds lost deliveries, and looks at what readers see. The latter repairs nothing: a fault must stay for the next look. */
+function startMaintenance(app: App, queues: Queues): { close(): Promise<void> } {
+  const { config, log, meters } = app;
+  const { pool } = app.database;
+  const sweep = startRepeating(
+    config.SWEEP_INTERVAL_MS,
+    async () => {
+      const report = await sweepFanouts({ pool, queues });
+      if (report.replanned > 0) log.info(report, 'unfinished deliveries planned again');
+    },
+    (error) => {
+      log.warn({ error: messageOf(error) }, 'sweep failed');
+    },
+  );
+  const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
+  const audit = startAudit({ feed, intervalMs: config.AUDIT_INTERVAL_MS, log, metrics: meters });
+  return {
+    async close() {
+      await Promise.all([sweep.close(), audit.close()]);
     },
   };
 }
@@ -45,7 +73,6 @@ export function createWorkerDeps(app: App): { queues: Queues; deps: WorkerDeps }
     pool: app.database.pool,
     queues,
     clock: app.clock,
-    windows: activityWindows(app),
     threshold: config.FANOUT_PUSH_THRESHOLD,
     chunkSize: config.FANOUT_CHUNK_SIZE,
     tasksPerContent: config.FANOUT_TASKS_PER_CONTENT,

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.js';
 import type { Entry } from '../../src/domain/entry.js';
 import { rebuildInbox } from '../../src/fanout/rebuild-inbox.js';
 import { relayEvents } from '../../src/fanout/relay-events.js';
-import { handleContentEvent, handlePushTask, type WorkerDeps } from '../../src/fanout/start-workers.js';
+import { handleContentEvent, handlePushTask, recordFailure, type WorkerDeps } from '../../src/fanout/start-workers.js';
 import { readFeed, type FeedPage } from '../../src/feed/feed.js';
 import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../../src/jobs/catalog.js';
 import { queuePrefix } from '../../src/jobs/queues.js';
@@ -15,7 +15,13 @@ import { inTransaction } from '../../src/stores/database.js';
 import { appendEvent } from '../../src/stores/events.js';
 import { registerFeedPolicy } from '../../src/stores/feed-state.js';
 import type { InboxStore } from '../../src/stores/inbox/inbox-store.js';
-import { createFeed, createInboxStore, createOutboxProjections, type Feed } from '../../src/wiring/feed.js';
+import {
+  createFeed,
+  createInboxStore,
+  createOutboxProjections,
+  feedPolicyOf,
+  type Feed,
+} from '../../src/wiring/feed.js';
 import { createWorkerDeps } from '../../src/wiring/workers.js';
 import { createTestDatabase, startTestRedis } from './services.js';
 
@@ -91,7 +97,12 @@ export async function createWorld(
 
   let current = buildPolicy({});
   const steppers = [CONTENT_EVENT_QUEUE, PUSH_QUEUE].map(
-    (name) => new Worker(name, null, { connection: app.queueRedis, prefix: queuePrefix(app.config.REDIS_KEY_PREFIX) }),
+    (name) =>
+      new Worker(name, null, {
+        connection: app.queueRedis,
+        prefix: queuePrefix(app.config.REDIS_KEY_PREFIX),
+        settings: { backoffStrategy: () => 1 },
+      }),
   ) as [Worker, Worker];
   for (const stepper of steppers) stepper.on('error', () => undefined);
 
@@ -111,6 +122,7 @@ export async function createWorld(
     } catch (error) {
       const isDelayed = error instanceof Error && error.name === 'DelayedError';
       if (!isDelayed) await job.moveToFailed(error as Error, token, false);
+      if (job.finishedOn && worker === steppers[1]) await recordFailure(current.deps, job, error as Error);
     }
     return true;
   }
@@ -132,7 +144,7 @@ export async function createWorld(
       await current.queues.close();
       current = buildPolicy(policy);
       world.feed = current.feed;
-      await registerFeedPolicy(pool, { feedMode: current.config.FEED_MODE, inboxStore: current.config.INBOX_STORE });
+      await registerFeedPolicy(pool, feedPolicyOf({ ...app, config: current.config }));
     },
     async publishAt(authorId, entry, visibility = 'PUBLIC', repostOf = null) {
       await inTransaction(pool, async (client) => {
@@ -151,7 +163,9 @@ export async function createWorld(
     relay: () => relayEvents({ pool, queues: current.queues }),
     dispatchOne: () => runNext(steppers[0], (job, token) => handleContentEvent(current.deps, job, token)),
     executeOne: (dieAfter) =>
-      runNext(steppers[1], (job) => handlePushTask({ ...current.deps, inbox: dying(current.inbox, dieAfter) }, job)),
+      runNext(steppers[1], (job, token) =>
+        handlePushTask({ ...current.deps, inbox: dying(current.inbox, dieAfter) }, job, token),
+      ),
     async drain() {
       for (let isBusy = true; isBusy;) {
         isBusy = (await world.relay()) > 0;

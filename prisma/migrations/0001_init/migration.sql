@@ -173,12 +173,16 @@ CREATE TABLE "fanout_tasks" (
 ) WITH (fillfactor = 70);
 CREATE INDEX "fanout_tasks_unfinished_idx" ON "fanout_tasks"("content_id", "task_no") WHERE "state" <> 'DONE';
 
--- One row: the policy in force. A change of store or mode starts a new epoch; inboxes of an older one count as missing.
+-- One row: the policy in force, and the Redis that holds its inboxes. Any change starts a new epoch; inboxes of an older
+-- one count as missing. Windows are in milliseconds; dispatchers and readers take them from here, not from their settings.
 CREATE TABLE "feed_state" (
     "id" INTEGER NOT NULL DEFAULT 1,
     "epoch" BIGINT NOT NULL DEFAULT 1,
     "feed_mode" TEXT NOT NULL DEFAULT 'hybrid',
     "inbox_store" TEXT NOT NULL DEFAULT '',
+    "active_ms" BIGINT NOT NULL DEFAULT 604800000,
+    "dormant_ms" BIGINT NOT NULL DEFAULT 2592000000,
+    "redis_id" TEXT NOT NULL DEFAULT '',
     CONSTRAINT "feed_state_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "feed_state_is_one_row" CHECK ("id" = 1)
 );

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import type { Entry } from '../../domain/entry.js';
+import type { Entry, Walk } from '../../domain/entry.js';
 import { begunHead, decodeHead, encodeFloor, encodeHead } from '../../domain/inbox-head.js';
-import type { InboxPage, InboxRead, InboxStore } from './inbox-store.js';
+import type { InboxPage, InboxStore } from './inbox-store.js';
 
 /**
  * One sorted set per reader: score = publishTime, member = contentId as 20 zero-padded digits, so that byte order is
@@ -10,7 +10,7 @@ import type { InboxPage, InboxRead, InboxStore } from './inbox-store.js';
  */
 export interface ZsetInboxStore extends InboxStore {
   /** One page each of any number of inboxes, in one round trip and in order. */
-  readMany(reads: readonly { readonly userId: bigint; readonly request: InboxRead }[]): Promise<InboxPage[]>;
+  readMany(reads: readonly { readonly userId: bigint; readonly request: Walk }[]): Promise<InboxPage[]>;
 }
 
 /** @param kind `outbox`: the same sorted sets, one per author, project the outboxes of big accounts. */
@@ -26,14 +26,27 @@ export function createZsetInboxStore(deps: {
     ScriptName,
     RunScript
   >;
-  const keyOf = (userId: bigint): string =>
-    `${deps.keyPrefix}:{i${String(bucketOf(userId, deps.buckets))}}:${kind}:${userId.toString()}`;
+  const keyIn = (bucket: number, userId: bigint): string =>
+    `${deps.keyPrefix}:{i${String(bucket)}}:${kind}:${userId.toString()}`;
+  const keyOf = (userId: bigint): string => keyIn(bucketOf(userId, deps.buckets), userId);
+
+  /** The keys of one call share a hash tag: on a cluster they must lie in one slot. */
+  function batchKeys(userIds: readonly bigint[]): string[][] {
+    const byBucket = new Map<number, string[]>();
+    for (const userId of userIds) {
+      const bucket = bucketOf(userId, deps.buckets);
+      const keys = byBucket.get(bucket);
+      if (keys) keys.push(keyIn(bucket, userId));
+      else byBucket.set(bucket, [keyIn(bucket, userId)]);
+    }
+    return [...byBucket.values()].flatMap((keys) => chunk(keys, KEYS_PER_CALL));
+  }
 
   return {
-    name: 'redis-zset',
+    name: `redis-zset ${deps.keyPrefix} ${String(deps.buckets)}`,
 
     async insert(userIds, entry) {
-      const batches = chunk(userIds.map(keyOf), KEYS_PER_CALL);
+      const batches = batchKeys(userIds);
       const args = [entry.publishTime, memberOf(entry.contentId), maxEntries];
       const present = await Promise.all(batches.map((keys) => scripts.insert(keys, args) as Promise<number>));
       const delivered = present.reduce((sum, n) => sum + n, 0);
@@ -67,8 +80,7 @@ export function createZsetInboxStore(deps: {
     },
 
     async drop(userIds) {
-      for (const keys of chunk(userIds.map(keyOf), KEYS_PER_CALL))
-        await Promise.all(keys.map((key) => redis.unlink(key)));
+      for (const keys of batchKeys(userIds)) await redis.unlink(...keys);
     },
   };
 }
@@ -91,7 +103,7 @@ function defineScript(redis: Redis, name: ScriptName): RunScript {
   return (keys, args) => run.call(redis, keys.length, ...keys, ...args);
 }
 
-const readArgs = ({ from, direction, limit }: InboxRead): (string | number)[] => [
+const readArgs = ({ from, direction, limit }: Walk): (string | number)[] => [
   direction,
   limit,
   ...(from ? [from.publishTime, memberOf(from.contentId)] : []),

@@ -8,6 +8,6 @@ for i = 1, 4 do fields[i + 1] = ARGV[i + 2] end
 fields[6] = newest_floor(ARGV[7], fields[8])
 fields[7] = newest_floor(ARGV[8], fields[8])
 write_head(key, fields)
-for i = 9, #ARGV, 2 do redis.call('ZADD', key, 'NX', ARGV[i], ARGV[i + 1]) end
+for i = 9, #ARGV, 2 do redis.call('ZADD', key, ARGV[i], ARGV[i + 1]) end
 trim(key, fields, tonumber(ARGV[2]))
 return 1

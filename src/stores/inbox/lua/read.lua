@@ -7,6 +7,8 @@ if not fields then return { false } end
 
 -- How many entries are newer than the position, and whether it is itself an entry.
 local function place(score, member)
+  -- Below the least time there is only the head.
+  if tonumber(score) < 0 then return redis.call('ZCARD', key) - 1, 0 end
   local rank = redis.call('ZREVRANK', key, member)
   if rank and tonumber(redis.call('ZSCORE', key, member)) == tonumber(score) then return rank, 1 end
   local low = redis.call('ZCOUNT', key, '(' .. score, '+inf')

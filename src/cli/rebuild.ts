@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { App } from '../app.js';
+import { ENTRY_MIN, ENTRY_TOP, compareEntries, type Entry } from '../domain/entry.js';
+import { parseId } from '../domain/ids.js';
+import { rebuildInbox } from '../fanout/rebuild-inbox.js';
+import { createInboxStore } from '../wiring/feed.js';
+import { withServices } from './with-services.js';
+
+export function addRebuildCommand(program: Command): void {
+  program
+    .command('rebuild')
+    .description("write a reader's inbox anew from the outboxes of those whom they follow")
+    .argument('<user-id>', 'unsigned 64-bit integer in decimal')
+    .action(async (text: string) => {
+      const userId = parseId(text, 'user-id');
+      console.log(await withServices({ migrate: false }, ({ app }) => rebuild(app, userId)));
+    });
+}
+
+/** @throws Error when the inbox was not written */
+async function rebuild(app: App, userId: bigint): Promise<string> {
+  const { database, config } = app;
+  const inbox = createInboxStore(app);
+  const result = await rebuildInbox({ pool: database.pool, inbox, maxEntries: config.INBOX_MAX_ENTRIES }, userId);
+  if (result !== 'filled')
+    throw new Error(`The inbox of user ${userId.toString()} was not written: ${REASONS[result]}.`);
+  const { head, entries } = await inbox.read(userId, {
+    from: null,
+    direction: 'older',
+    limit: config.INBOX_MAX_ENTRIES,
+  });
+  const lines = [`The inbox of user ${userId.toString()} is written: ${entries.length} entries.`];
+  if (head) {
+    lines.push(`  allFloor     ${describeFloor(head.allFloor)}`, `  activeFloor  ${describeFloor(head.activeFloor)}`);
+    lines.push(`  epoch ${head.epoch}, follows up to ${head.followSeq}`);
+  }
+  return lines.join('\n');
+}
+
+const REASONS = {
+  busy: 'another process rebuilds it right now',
+  superseded: 'it was lost, or begun by another process, meanwhile',
+  unused: 'FEED_MODE or INBOX_STORE of the deployment are such that this inbox is not read',
+};
+
+function describeFloor(floor: Entry): string {
+  if (compareEntries(floor, ENTRY_MIN) === 0) return 'complete to the end';
+  if (compareEntries(floor, ENTRY_TOP) === 0) return 'complete nowhere';
+  return `complete down to ${new Date(floor.publishTime).toISOString()}, content ${floor.contentId.toString()}`;
+}
