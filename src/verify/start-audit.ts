@@ -27,7 +27,7 @@ export function startAudit(deps: AuditDeps): { close(): Promise<void> } {
   let isClosed = false;
   const scheduleNext = (): void => {
     if (isClosed || deps.intervalMs === 0) return;
-    timer = setTimeout(() => (running = auditOnce(deps).then(scheduleNext)), deps.intervalMs);
+    timer = setTimeout(() => void (running = auditOnce(deps).then(scheduleNext)), deps.intervalMs);
   };
   scheduleNext();
   return {

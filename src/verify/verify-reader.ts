@@ -13,8 +13,8 @@ export const isFaulty = ({ missing, extra, misordered }: Faults): boolean =>
   missing.length + extra.length + misordered.length > 0;
 
 /**
- * Reads a feed as its owner would, down to the depth limit or `pagesMax` pages, and compares it with the oracle. To the
- * feed it is a visit: it marks its reader as active. Publishing may go on meanwhile.
+ * Reads a feed as its owner would, down to the depth limit or `pagesMax` pages, and compares it with the oracle.
+ * Publishing may go on meanwhile.
  * @throws Error when the feed cannot be read completely
  */
 export async function verifyReader(

@@ -24,13 +24,13 @@ export async function walkFeed(
   const entries: Entry[] = [];
   let after: string | null = null;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { edges, endCursor, isComplete, hasNextPage } = await readFeed(feed, userId, { first: pageSize, after });
-    if (!isComplete) throw new Error('the feed is not complete: a store is away');
+    const { edges, endCursor, ...found } = await readFeed(feed, userId, { first: pageSize, after });
+    if (!found.isComplete) throw new Error('the feed is not complete: a store is away');
     for (const { cursor } of edges) {
       const { publishTime, contentId } = decodeCursor(cursor, userId, feed.cursorKeys);
       entries.push({ publishTime, contentId });
     }
-    if (!(await hasNextPage())) return { entries, isWhole: entries.length < feed.maxDepth };
+    if (!(await found.hasNextPage())) return { entries, isWhole: entries.length < feed.maxDepth };
     if (endCursor === null || endCursor === after) throw new Error('a page says that more follows, and not where');
     after = endCursor;
   }

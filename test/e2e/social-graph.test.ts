@@ -119,7 +119,7 @@ describe(`${POSTS} posts on the ${graph.name} graph of ${users.length} people`, 
   }, 120_000);
 
   test('every feed equals the pull answer at once, whatever waits or hangs in a killed process', async () => {
-    await expectFeeds();
+    await expectFeeds(READERS / 3);
   }, 60_000);
 
   test('after delivery each post is in the inbox of every follower, once, and every feed equals the pull answer', async () => {
@@ -135,12 +135,12 @@ describe(`${POSTS} posts on the ${graph.name} graph of ${users.length} people`, 
     for (const id of graph.edges.flat().map(String)) followers.set(id, (followers.get(id) ?? 0) + 1);
     expect(entries).toBe(published.reduce((sum, { author }) => sum + (followers.get(author) ?? 0), 0));
     await expectDone();
-    await expectFeeds();
+    await expectFeeds(READERS);
     process.stderr.write(`${POSTS} posts, ${entries} deliveries, ${readsMeanwhile} reads meanwhile, ${KILLS} kills\n`);
   }, 150_000);
 
-  async function expectFeeds(): Promise<void> {
-    const readers = [...users].sort((a, b) => weigh(a) - weigh(b)).slice(0, READERS);
+  async function expectFeeds(count: number): Promise<void> {
+    const readers = [...users].sort((a, b) => weigh(a) - weigh(b)).slice(0, count);
     await inTurns(4, readers, async (reader) => {
       expect([reader, await readAll(reader)]).toEqual([reader, await pullAnswer(reader)]);
     });

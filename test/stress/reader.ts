@@ -1,0 +1,84 @@
+import type { Entry } from '../../src/domain/entry.js';
+import { compareWalk } from '../../src/verify/compare-walk.js';
+import { readOracle } from '../../src/verify/oracle.js';
+import { walkFeed } from '../../src/verify/walk-feed.js';
+import { createFeed, type Feed } from '../../src/wiring/feed.js';
+import { runChild } from './crowd.js';
+
+// A process that reads first pages and walks with cursors, as the timeline subgraph does, with the rebuilding behind it.
+// Each read must lie between the oracle before it and the oracle after it.
+
+const report = {
+  kind: 'reader' as const,
+  reads: 0,
+  entries: 0,
+  slowestMs: 0,
+  /** Took so long that the oracles may have missed a state between them. */
+  notJudged: 0,
+  faults: { missing: 0, extra: 0, misordered: 0 },
+  /** The first ones, with what the stores say right after. */
+  examples: [] as object[],
+};
+export type ReaderReport = typeof report;
+
+const EXAMPLES_MAX = 5;
+const PAGE_SIZE_MAX = 50;
+const PAGES_MAX = 6;
+
+/** What an engineer asks first about a faulty entry. */
+async function describeEntry(feed: Feed, userId: bigint, entry: Entry): Promise<object> {
+  const inbox = await feed.inbox.read(userId, { from: null, direction: 'older', limit: 10_000 });
+  const { rows } = await feed.pool.query<object>(
+    `SELECT row_to_json(f) AS fanout, c.deleted_at, c.visibility, c.created_at, c.repost_of, u.has_pulled_contents,
+       (SELECT follow_seq FROM follows WHERE follower_id = $2 AND followee_id = c.author_id) AS follow_seq,
+       (SELECT row_to_json(a) FROM activity a WHERE user_id = $2) AS activity,
+       (SELECT row_to_json(s) FROM feed_state s) AS state
+     FROM contents c JOIN fanouts f ON f.content_id = c.id JOIN users u ON u.id = c.author_id WHERE c.id = $1`,
+    [String(entry.contentId), String(userId)],
+  );
+  const head = inbox.head && Object.entries(inbox.head).map(([key, value]) => `${key}=${text(value)}`);
+  const isHeld = inbox.entries.some(({ contentId }) => contentId === entry.contentId);
+  return { publishTime: entry.publishTime, isHeld, held: inbox.entries.length, head: head?.join(' '), ...rows[0] };
+}
+
+const text = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
+
+await runChild(async (app, crowd, { quietMs }) => {
+  const feed = createFeed(app);
+  return async () => {
+    const userId = crowd.draw();
+    const pageSize = 1 + Math.floor(Math.random() * PAGE_SIZE_MAX);
+    const pagesMax = Math.random() < 0.7 ? 1 : 2 + Math.floor(Math.random() * (PAGES_MAX - 1));
+    const limit = pageSize * pagesMax + 1;
+    const startedAt = Date.now();
+    const before = await readOracle(feed, userId, { nowMs: startedAt, limit });
+    const walk = await walkFeed(feed, userId, { pageSize, pagesMax });
+    const after = await readOracle(feed, userId, { nowMs: Date.now(), limit });
+    const tookMs = Date.now() - startedAt;
+    report.reads += 1;
+    report.entries += walk.entries.length;
+    report.slowestMs = Math.max(report.slowestMs, tookMs);
+    if (tookMs > quietMs) {
+      report.notJudged += 1;
+      return;
+    }
+    const faults = compareWalk(walk.entries, { before, after, isWhole: walk.isWhole });
+    for (const kind of ['missing', 'extra', 'misordered'] as const) {
+      report.faults[kind] += faults[kind].length;
+      for (const entry of faults[kind].slice(0, 1)) {
+        if (report.examples.length >= EXAMPLES_MAX) continue;
+        const read = {
+          kind,
+          userId: String(userId),
+          contentId: String(entry.contentId),
+          pageSize,
+          pagesMax,
+          startedAt,
+          tookMs,
+        };
+        report.examples.push({ ...read, ...(await describeEntry(feed, userId, entry)) });
+      }
+    }
+  };
+}, report);
