@@ -40,10 +40,10 @@ const breaks = {
   ],
   'in-flight list read after the inbox': [
     'src/feed/candidates.ts',
-    'const reader = await readReaderState(',
-    'const early = await readInbox(deps, userId, walk);\n  const reader = await readReaderState(',
+    'const state = await readReaderState(',
+    'const early = await readInbox(deps, userId, walk, 2n ** 62n);\n  const state = await readReaderState(',
     model,
-    ['usesInbox ? await readInbox(deps, userId, walk) :', 'usesInbox ? early :'],
+    ['usesInbox ? await readInbox(deps, userId, walk, reader.epoch) :', 'usesInbox ? early :'],
   ],
   'activity mark written late': [
     'src/feed/scan.ts',
@@ -105,6 +105,18 @@ const breaks = {
     "WHEN f.is_planned AND f.finished_task_count + 1 = f.task_count THEN 'DONE'",
     "WHEN true THEN 'DONE'",
     model,
+  ],
+  'projection not written before the plan ends': [
+    'src/fanout/plan-fanout.ts',
+    'if (isPulled) await deps.outboxes.insert',
+    'if (!isPulled) await deps.outboxes.insert',
+    model,
+  ],
+  'another Redis taken for the same': [
+    'src/stores/feed-state.ts',
+    'WHERE id = 1 AND redis_id <> $1 RETURNING',
+    'WHERE id = 1 AND false RETURNING',
+    'test/service/regressions',
   ],
   'clean-up removes what came back': [
     'src/stores/inbox/lua/remove.lua',

@@ -6,6 +6,7 @@ import { createLogger, type Logger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { openDatabase, type Database } from './stores/database.js';
 import { openQueueRedis, openRedis } from './stores/redis.js';
+import { watchRedisIdentity, type RedisIdentity } from './stores/redis-identity.js';
 
 /** Every client of one process, built once here and closed in reverse order. */
 export interface App {
@@ -17,6 +18,8 @@ export interface App {
   readonly database: Database;
   /** Inboxes, caches. Commands fail fast while Redis is away. */
   readonly redis: Redis;
+  /** Which Redis it is that `redis` talks to. */
+  readonly redisIdentity: RedisIdentity;
   /** A subscriber connection of its own, for pub/sub. */
   readonly subscriber: Redis;
   /** BullMQ's connection. */
@@ -65,6 +68,7 @@ export async function openApp(
     meters: createMetrics(metrics),
     database,
     redis,
+    redisIdentity: watchRedisIdentity({ redis, pool: database.pool }),
     subscriber,
     queueRedis,
     onClose: (close) => {

@@ -14,6 +14,7 @@ export function mergeEntries<E extends Entry>(
   lists: readonly (readonly E[])[],
   direction: Direction,
   limit: number,
+  onDuplicate?: () => void,
 ): E[] {
   const heap: Head<E>[] = lists.filter((list) => list.length > 0).map((list) => ({ list, next: 0 }));
   const isBefore = (a: number, b: number): boolean => comesBefore(topOf(heap[a]), topOf(heap[b]), direction);
@@ -24,6 +25,7 @@ export function mergeEntries<E extends Entry>(
     const entry = topOf(head);
     const last = merged.at(-1);
     if (last?.contentId !== entry.contentId || last.publishTime !== entry.publishTime) merged.push(entry);
+    else onDuplicate?.();
     head.next += 1;
     if (head.next === head.list.length) {
       const tail = heap.pop() as Head<E>;

@@ -12,6 +12,8 @@ export interface CandidateDeps extends PullDeps {
   readonly includeOwn: boolean;
   readonly standIn: StandIn;
   readonly clock: Clock;
+  /** Two sources brought the same entry. */
+  readonly onDuplicate?: () => void;
   /** Reads for somebody who looks on (an audit): the reader is not marked as seen. */
   readonly isObserver?: boolean;
 }
@@ -39,12 +41,12 @@ export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: 
   const usesInbox = reader.feedMode !== 'pull' && reader.inboxStore === deps.inbox.name;
   const inbox = usesInbox ? await readInbox(deps, userId, walk, reader.epoch) : NO_INBOX;
   const floors = effectiveFloors(inbox.head, reader);
-  const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit);
+  const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit, deps.onDuplicate);
   const ranges = openRanges(reader, floors, walk, held.length === walk.limit ? (held.at(-1) as Entry) : null);
   if (deps.includeOwn) ranges.push({ authorId: userId, below: firstOf(ENTRY_TOP, walk), isPulled: false });
   const pull = () => readOutboxes(deps, ranges, walk, reader.epoch);
   const outboxes = await (usesInbox && !inbox.head ? deps.standIn(pull) : pull());
-  const entries = mergeEntries([held, ...outboxes], walk.direction, walk.limit);
+  const entries = mergeEntries([held, ...outboxes], walk.direction, walk.limit, deps.onDuplicate);
   return {
     entries,
     isEnd: entries.length < walk.limit,

@@ -17,6 +17,8 @@ export interface FeedDeps extends ScanDeps {
   /** TIMELINE_MAX_DEPTH, in entries. */
   readonly maxDepth: number;
   readonly onAuthorityAway: (error: unknown) => void;
+  /** A page was answered. `isShort`: with fewer entries than asked for although the feed goes on. */
+  readonly onPage?: (page: 'first' | 'next', seconds: number, isShort: boolean) => void;
 }
 
 export type EmptyReason =
@@ -36,6 +38,8 @@ export interface FeedPage {
   hasPreviousPage(): Promise<boolean>;
   readonly emptyReason: EmptyReason | null;
   readonly isComplete: boolean;
+  /** Fewer entries than asked for although the feed goes on: the scan budget ran out. */
+  readonly isShort: boolean;
 }
 
 /**
@@ -46,8 +50,11 @@ export interface FeedPage {
 export async function readFeed(deps: FeedDeps, userId: bigint, args: ConnectionArgs): Promise<FeedPage> {
   const { size, direction, cursor: text } = readPageRequest(args);
   const cursor = text === null ? null : decodeCursor(text, userId, deps.cursorKeys);
+  const startedAt = performance.now();
   try {
-    return await (direction === 'older' ? readOlderPage : readNewerPage)(deps, userId, size, cursor);
+    const page = await (direction === 'older' ? readOlderPage : readNewerPage)(deps, userId, size, cursor);
+    deps.onPage?.(cursor ? 'next' : 'first', (performance.now() - startedAt) / 1000, page.isShort);
+    return page;
   } catch (error) {
     const isAway = isDatabaseAway(error) || (error instanceof TidelineError && error.code === 'SERVICE_UNAVAILABLE');
     if (!isAway) throw error;
@@ -85,6 +92,7 @@ async function readOlderPage(deps: FeedDeps, userId: bigint, size: number, curso
     hasPreviousPage: async () => cursor !== null && above !== null && hasVisible(deps, userId, above, 'newer'),
     emptyReason: shown.length > 0 ? null : whyEmpty(size, scan, cursor),
     isComplete: true,
+    isShort: scan !== null && stoppedShort(scan, take),
   };
 }
 
@@ -104,6 +112,7 @@ async function readNewerPage(deps: FeedDeps, userId: bigint, size: number, curso
     hasPreviousPage: async () => scan !== null && (scan.entries.length > size || !scan.isEnd),
     emptyReason: shown.length > 0 ? null : whyEmpty(size, scan, cursor),
     isComplete: true,
+    isShort: scan !== null && stoppedShort(scan, size),
   };
 }
 
@@ -144,6 +153,7 @@ async function readPartialPage(
     hasPreviousPage: () => Promise.resolve(cursor !== null),
     emptyReason: shown.length > 0 ? null : size === 0 ? 'NOTHING_REQUESTED' : 'UNAVAILABLE',
     isComplete: false,
+    isShort: shown.length < size,
   };
 }
 

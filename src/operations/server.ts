@@ -13,6 +13,8 @@ type Needs = Pick<App, 'config' | 'log' | 'metrics' | 'meters'>;
 export interface OperationsSettings {
   readonly app: Needs;
   readonly queues: readonly Queue[];
+  /** Sets the gauges that are read from the stores, before a scrape is answered. */
+  readonly collect: () => Promise<void>;
   readonly readyChecks: ReadyChecks;
   readonly port: number;
 }
@@ -31,7 +33,12 @@ export async function startOperations(settings: OperationsSettings): Promise<Run
   serveBoards(app, settings.queues, access);
   collectDefaultMetrics({ register: metrics });
   app.get('/metrics', async (_, reply) => {
-    await Promise.all(settings.queues.map((queue) => countJobs(queue, meters.queueJobs, log)));
+    await Promise.all([
+      ...settings.queues.map((queue) => countJobs(queue, meters.queueJobs, log)),
+      withTimeout(settings.collect(), COUNT_TIMEOUT_MS).catch((error: unknown) => {
+        log.warn({ err: error }, 'gauges could not be read');
+      }),
+    ]);
     return reply.type(metrics.contentType).send(await metrics.metrics());
   });
   return { url: await listen(settings.port, 'OPS_PORT'), close };

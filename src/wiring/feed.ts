@@ -9,7 +9,6 @@ import { capStandIns, guardRedisReads } from '../feed/guards.js';
 import { createLastKnown } from '../feed/last-known.js';
 import type { HiddenEntry } from '../feed/scan.js';
 import type { FeedPolicy } from '../stores/feed-state.js';
-import { watchRedisIdentity } from '../stores/redis-identity.js';
 import { createPostgresInboxStore } from '../stores/inbox/postgres.js';
 import { createZsetInboxStore, type ZsetInboxStore } from '../stores/inbox/redis-zset.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
@@ -54,8 +53,7 @@ export function createFeed(
   const { pool } = app.database;
   const outboxes = createOutboxProjections(app);
 
-  const identity = watchRedisIdentity({ redis: app.redis, pool });
-  const redisReads = guardRedisReads({ inbox, projections: outboxes }, identity, noteRedis);
+  const redisReads = guardRedisReads({ inbox, projections: outboxes }, app.redisIdentity, noteRedis);
   // Reads that fail on a Postgres inbox say that the authority is away: nothing stands in for that.
   const guarded = inbox.name === 'postgres' ? { ...redisReads, inbox } : redisReads;
 
@@ -111,6 +109,13 @@ export function createFeed(
     clock: app.clock,
     lastKnown: createLastKnown({ ttlMs: config.CONTENT_CACHE_TTL_MS, clock: app.clock }),
     scanBudget: config.SCAN_BUDGET,
+    onDuplicate: () => {
+      meters.duplicatesRemoved.inc();
+    },
+    onPage(page, seconds, isShort) {
+      meters.pageSeconds.observe({ page }, seconds);
+      if (isShort) meters.pagesShort.inc();
+    },
     onBatch,
     cursorKeys: config.cursorKeys,
     maxDepth: config.TIMELINE_MAX_DEPTH,

@@ -7,6 +7,7 @@ import { findProjectFile } from '../project-files.js';
 import { workerReadyChecks } from './ready-checks.js';
 import { registerFeedPolicy } from '../stores/feed-state.js';
 import { startFanoutWorkers, type FanoutWorkers, type WorkerRole } from './workers.js';
+import { readRelayBacklog } from '../stores/relay-events.js';
 import { checkRedis } from './check-redis.js';
 import { feedPolicyOf } from './feed.js';
 import { createHydrationParts, startSocialSubgraph, startTimelineSubgraph } from './subgraphs.js';
@@ -69,11 +70,19 @@ export async function startWorkerProcess(app: App, roles?: readonly WorkerRole[]
     startOperations({
       app,
       queues: [contentEvents, pushTasks],
+      collect: () => measureBacklog(app),
       readyChecks: workerReadyChecks(app),
       port: app.config.OPS_PORT,
     }),
   );
   return { workers, operations };
+}
+
+/** How many events wait for the relay, and for how long. */
+async function measureBacklog({ database, meters, clock }: App): Promise<void> {
+  const { length, oldestAt } = await readRelayBacklog(database.pool);
+  meters.relayBacklog.set(length);
+  meters.relayBacklogAgeSeconds.set(oldestAt ? Math.max(0, clock() - oldestAt.getTime()) / 1000 : 0);
 }
 
 /** Checks Redis, and says to the authority which policy this deployment runs, before anything relies on an inbox. */

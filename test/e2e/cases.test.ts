@@ -554,16 +554,16 @@ describe('cost', () => {
   /** The statements of one page, sorted, without those of the relay. */
   async function statementsOf(query: string, first: number): Promise<string[]> {
     const { pool } = stack.app.database;
-    const original = pool.query;
+    const original = pool.query.bind(pool) as (...args: unknown[]) => unknown;
     const names: string[] = [];
     pool.query = ((...args: [{ name?: string }]) => {
       names.push(args[0].name ?? 'unnamed');
-      return (original as (...args: unknown[]) => unknown).apply(pool, args);
-    }) as typeof original;
+      return original(...args);
+    }) as typeof pool.query;
     try {
       expect((await stack.ask(reader, query, { first })).timelineFeed.edges).toHaveLength(first);
     } finally {
-      pool.query = original;
+      Reflect.deleteProperty(pool, 'query');
     }
     return names.filter((name) => !name.startsWith('events_')).sort();
   }

@@ -32,10 +32,10 @@ interface InboxTies {
   readonly pages: readonly (readonly string[])[];
 }
 
-const readFixture = <T>(name: string): T =>
-  JSON.parse(readFileSync(new URL(`../fixtures/${name}.json`, import.meta.url), 'utf8')) as T;
-const example = readFixture<WorkedExample>('worked-example');
-const ties = readFixture<InboxTies>('inbox-ties');
+const readFixture = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../fixtures/${name}.json`, import.meta.url), 'utf8'));
+const example = readFixture('worked-example') as WorkedExample;
+const ties = readFixture('inbox-ties') as InboxTies;
 
 const DAY_MS = 86_400_000;
 /** After every post of the vectors. */

@@ -24,6 +24,7 @@ beforeAll(async () => {
   server = await startOperations({
     app,
     queues: [queues.contentEvents, queues.pushTasks],
+    collect: () => Promise.resolve(),
     readyChecks: { redis: () => app.redis.ping() },
     port: 0,
   });

@@ -27,9 +27,9 @@ export interface Crowd {
  * The life of a child: stores, crowd, `step` until its time is over, then its report to the parent. A child that fails
  * ends with an exit code, which its parent counts as a fault.
  */
-export async function runChild<Report extends object>(
+export async function runChild(
   start: (app: App, crowd: Crowd, task: ChildTask) => Promise<() => Promise<void>>,
-  report: Report,
+  report: object,
 ): Promise<void> {
   process.once('disconnect', () => process.exit(1));
   const task = JSON.parse(process.argv[2] ?? '') as ChildTask;
