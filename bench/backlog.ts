@@ -66,12 +66,15 @@ async function measure(): Promise<object> {
   const idle = await createWorld('idle', []);
   const busy = await createWorld('busy', backlog);
   const first = await comparePages(idle, busy, (feed, userId) => readFeed(feed, userId, { first: PAGE_SIZE }));
-  const cursors = new Map<Feed, string | null>();
-  const second = await comparePages(idle, busy, async (feed, userId, round) => {
-    if (round % 2 === 0) cursors.set(feed, (await readFeed(feed, userId, { first: PAGE_SIZE })).endCursor);
-    return readFeed(feed, userId, { first: PAGE_SIZE, after: cursors.get(feed) ?? null });
-  });
-  return { tasks, pages, first, withCursor: second, publish: await publishAndRead(busy) };
+  const cursorOf = async (feed: Feed, userId: bigint) => (await readFeed(feed, userId, { first: 3 })).endCursor;
+  const cursors = new Map<Feed, (string | null)[]>();
+  for (const { feed } of [idle, busy]) {
+    cursors.set(feed, await Promise.all(readerIds.map((id) => cursorOf(feed, BigInt(id)))));
+  }
+  const withCursor = await comparePages(idle, busy, (feed, userId, i) =>
+    readFeed(feed, userId, { first: PAGE_SIZE, after: cursors.get(feed)?.[i] ?? null }),
+  );
+  return { tasks, pages, first, withCursor, publish: await publishAndRead(busy) };
 }
 
 /** One database and one key prefix: the same contents, all delivered but those in `inFlight`. */
@@ -160,15 +163,16 @@ async function queueTasks(app: App, queued: readonly Content[]): Promise<void> {
 async function comparePages(
   idle: World,
   busy: World,
-  read: (feed: Feed, userId: bigint, round: number) => Promise<{ edges: readonly { contentId: bigint }[] }>,
+  read: (feed: Feed, userId: bigint, reader: number) => Promise<{ edges: readonly { contentId: bigint }[] }>,
 ): Promise<object> {
   const took: Record<'idle' | 'busy', number[]> = { idle: [], busy: [] };
   const shown: Record<'idle' | 'busy', string[]> = { idle: [], busy: [] };
   for (let round = -20; round < pages; round += 1) {
-    const userId = BigInt(readerIds[Math.abs(round >> 1) % READERS] as number);
+    const reader = Math.abs(round) % READERS;
+    const userId = BigInt(readerIds[reader] as number);
     for (const [name, { feed }] of [['idle', idle] as const, ['busy', busy] as const]) {
       const began = performance.now();
-      const { edges } = await read(feed, userId, round);
+      const { edges } = await read(feed, userId, reader);
       if (round >= 0) took[name].push(performance.now() - began);
       shown[name] = edges.map(({ contentId }) => String(contentId));
     }

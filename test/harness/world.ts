@@ -5,6 +5,7 @@ import type { Entry } from '../../src/domain/entry.js';
 import { rebuildInbox } from '../../src/fanout/rebuild-inbox.js';
 import { relayEvents } from '../../src/fanout/relay-events.js';
 import { handleContentEvent, handlePushTask, recordFailure, type WorkerDeps } from '../../src/fanout/start-workers.js';
+import { sweepFanouts } from '../../src/fanout/sweep-fanouts.js';
 import { readFeed, type FeedPage } from '../../src/feed/feed.js';
 import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../../src/jobs/catalog.js';
 import { queuePrefix } from '../../src/jobs/queues.js';
@@ -23,7 +24,7 @@ import {
   type Feed,
 } from '../../src/wiring/feed.js';
 import { createWorkerDeps } from '../../src/wiring/workers.js';
-import { createTestDatabase, startTestRedis } from './services.js';
+import { createTestDatabase, startTestRedis, type TestRedis } from './services.js';
 
 /** Starts later than any fixture's publish time. */
 const START_MS = 1_750_000_000_000;
@@ -44,12 +45,17 @@ const SMALL = {
 /** What runs in one world: real stores, a clock of its own, and queues that move one job at a time. */
 export interface World {
   readonly app: App;
-  readonly social: Social;
+  social: Social;
   readonly now: { ms: number };
+  /** The server, to be killed and restarted. */
+  readonly redis: TestRedis;
+  /** Runs the next task as a worker of another deployment would. */
+  executeOneAs(policy: Readonly<Record<string, string>>): Promise<boolean>;
+  sweep(): ReturnType<typeof sweepFanouts>;
   feed: Feed;
   /** Background work that readers set in motion, waiting to be run. */
   readonly background: Map<string, () => Promise<unknown>>;
-  setPolicy(policy: { FEED_MODE?: string; INBOX_STORE?: string }): Promise<void>;
+  setPolicy(policy: Readonly<Record<string, string>>): Promise<void>;
   /** Publishes through the same transaction as the product, at a time and id of one's own. */
   publishAt(authorId: bigint, entry: Entry, visibility?: string, repostOf?: bigint | null): Promise<void>;
   relay(): Promise<number>;
@@ -89,9 +95,10 @@ export async function createWorld(
   const base = { ...SMALL, ...settings, ...urls };
   const app = await openApp(readConfig(base), { name: 'test', clock });
   const { pool, prisma } = app.database;
-  const ids = createIdGenerator({ pool, clock, log: app.log });
+  let ids = createIdGenerator({ pool, clock, log: app.log });
   const onContentChanged = () => undefined;
-  const social = createSocial({ pool, prisma, ids, clock, cursorKeys: app.config.cursorKeys, onContentChanged });
+  const openSocial = () =>
+    createSocial({ pool, prisma, ids, clock, cursorKeys: app.config.cursorKeys, onContentChanged });
   const background = new Map<string, () => Promise<unknown>>();
   const schedule = (key: string, work: () => Promise<unknown>) => void background.set(key, work);
 
@@ -106,7 +113,7 @@ export async function createWorld(
   ) as [Worker, Worker];
   for (const stepper of steppers) stepper.on('error', () => undefined);
 
-  function buildPolicy(policy: { FEED_MODE?: string; INBOX_STORE?: string }) {
+  function buildPolicy(policy: Readonly<Record<string, string>>) {
     const variant = { ...app, config: { ...app.config, ...readConfig({ ...base, ...policy }) } as App['config'] };
     const inbox = createInboxStore(variant);
     const { queues, deps } = createWorkerDeps(variant);
@@ -136,8 +143,16 @@ export async function createWorld(
 
   const world: World = {
     app,
-    social,
+    social: openSocial(),
     now,
+    redis,
+    executeOneAs(policy) {
+      const other = buildPolicy(policy);
+      return runNext(steppers[1], (job, token) => handlePushTask(other.deps, job, token)).finally(() =>
+        other.queues.close(),
+      );
+    },
+    sweep: () => sweepFanouts({ pool, queues: current.queues }),
     background,
     feed: current.feed,
     async setPolicy(policy) {
@@ -203,10 +218,14 @@ export async function createWorld(
     loseProjection: (authorId) => createOutboxProjections(app).drop([authorId]),
     async reset(userIds) {
       background.clear();
+      // A generator never goes back in time: with the old one, whatever is published next would be dated in the future.
+      await ids.close();
+      ids = createIdGenerator({ pool, clock, log: app.log });
+      world.social = openSocial();
       now.ms = START_MS;
       await pool.query(
         `TRUNCATE users, activity, follows, blocks, contents, content_counters, reactions, comments, events, fanouts,
-           fanout_tasks, inbox_heads, inbox CASCADE`,
+           fanout_tasks, inbox_heads, inbox, id_leases CASCADE`,
       );
       await app.redis.flushall();
       await pool.query(
