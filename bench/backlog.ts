@@ -1,4 +1,4 @@
-// `npm run bench -- backlog [--tasks 200000] [--pages 300]`: what a page costs while tasks wait in `timeline_push` and their
+// `npm run bench -- backlog [--tasks 200000] [--tasks-per-content 10] [--pages 300]`: what a page costs while tasks wait in `timeline_push` and their
 // contents are in flight, compared with the same contents delivered; and how soon a new post is readable meanwhile.
 import { parseArgs } from 'node:util';
 import { openApp, type App } from '../src/app.js';
@@ -16,10 +16,17 @@ import { harnessLog } from '../test/harness/harness-log.js';
 import { startPrivateServices } from '../test/stress/private-services.js';
 
 const { values: options } = parseArgs({
-  options: { tasks: { type: 'string', default: '200000' }, pages: { type: 'string', default: '300' } },
+  options: {
+    tasks: { type: 'string', default: '200000' },
+    pages: { type: 'string', default: '300' },
+    /** 1: each task is a content of its own in flight, the dearest backlog there can be. */
+    'tasks-per-content': { type: 'string', default: '10' },
+  },
 });
 const tasks = Number(options.tasks);
 const pages = Number(options.pages);
+const tasksPerContent = Number(options['tasks-per-content']);
+const contentsInFlight = Math.ceil(tasks / tasksPerContent);
 
 const AUTHORS = 1_000;
 const READERS = 20;
@@ -28,7 +35,8 @@ const FOLLOWED = 200;
 /** Older contents of each author, delivered in both worlds. */
 const DELIVERED = 20;
 const PAGE_SIZE = 20;
-const BULK = 2_000;
+/** Contents whose jobs are added at once. */
+const BULK = 200;
 
 interface World {
   readonly app: App;
@@ -40,16 +48,16 @@ interface Content {
   readonly publishTime: number;
 }
 
-/** Users from 1 are authors, those from 1,001 are readers; one task a content, to the readers of its author. */
+/** Users from 1 are authors, those from 1,001 are readers; each task goes to the readers of its author. */
 const readerIds = Array.from({ length: READERS }, (_, i) => AUTHORS + 1 + i);
 const readersOf = (authorId: number): number[] =>
   readerIds.filter((_, i) => (((authorId - i * 37) % AUTHORS) + AUTHORS) % AUTHORS < FOLLOWED);
 
 const startedAt = Date.now();
-const contents: readonly Content[] = Array.from({ length: AUTHORS * DELIVERED + tasks }, (_, i) => ({
+const contents: readonly Content[] = Array.from({ length: AUTHORS * DELIVERED + contentsInFlight }, (_, i) => ({
   id: BigInt(i + 1),
   authorId: 1 + ((i * 7) % AUTHORS),
-  publishTime: startedAt - 10 * (AUTHORS * DELIVERED + tasks - i),
+  publishTime: startedAt - 10 * (AUTHORS * DELIVERED + contentsInFlight - i),
 }));
 const backlog = contents.slice(AUTHORS * DELIVERED);
 
@@ -74,7 +82,7 @@ async function measure(): Promise<object> {
   const withCursor = await comparePages(idle, busy, (feed, userId, i) =>
     readFeed(feed, userId, { first: PAGE_SIZE, after: cursors.get(feed)?.[i] ?? null }),
   );
-  return { tasks, pages, first, withCursor, publish: await publishAndRead(busy) };
+  return { tasks, contentsInFlight, pages, first, withCursor, publish: await publishAndRead(busy) };
 }
 
 /** One database and one key prefix: the same contents, all delivered but those in `inFlight`. */
@@ -92,14 +100,17 @@ async function createWorld(name: string, inFlight: readonly Content[]): Promise<
   await writeRows(app, contents.slice(0, AUTHORS * DELIVERED));
   const delivered = inFlight.length === 0 ? backlog : [];
   await writeRows(app, delivered);
-  await app.database.pool.query(`UPDATE fanouts SET state = 'DONE', finished_task_count = 1`);
+  await app.database.pool.query(`UPDATE fanouts SET state = 'DONE', finished_task_count = task_count`);
   const inbox = createInboxStore(app);
+  const feed = createFeed(app, inbox, { schedule: () => undefined });
   const { pool } = app.database;
+  // The first read makes this Redis known, which voids the inboxes written before.
+  await readFeed(feed, BigInt(readerIds[0] as number), { first: 1 });
   for (const id of readerIds) await rebuildInbox({ pool, inbox, maxEntries: app.config.INBOX_MAX_ENTRIES }, BigInt(id));
   await writeRows(app, inFlight);
   await queueTasks(app, inFlight);
   await pool.query('VACUUM ANALYZE');
-  return { app, feed: createFeed(app, inbox, { schedule: () => undefined }) };
+  return { app, feed };
 }
 
 async function writeRows({ database: { pool } }: App, written: readonly Content[]): Promise<void> {
@@ -133,13 +144,13 @@ async function writeRows({ database: { pool } }: App, written: readonly Content[
     );
     await pool.query(
       `INSERT INTO fanouts (content_id, author_id, publish_time, state, mode, epoch, is_planned, task_count, target_count)
-       SELECT c.*, 'RUNNING', 'ALL_FOLLOWERS', 1, true, 1, 4 FROM ${rows}`,
-      columns,
+       SELECT c.*, 'RUNNING', 'ALL_FOLLOWERS', 1, true, $4, $4 * 4 FROM ${rows}`,
+      [...columns, tasksPerContent],
     );
     await pool.query(
       `INSERT INTO fanout_tasks (content_id, task_no, first_user_id, last_user_id, target_count)
-       SELECT unnest($1::numeric[]), 0, $2, $3, 4`,
-      [columns[0], readerIds[0], readerIds.at(-1)],
+       SELECT id, task_no, $2, $3, 4 FROM unnest($1::numeric[]) AS id, generate_series(0, $4::int - 1) AS task_no`,
+      [columns[0], readerIds[0], readerIds.at(-1), tasksPerContent],
     );
   }
 }
@@ -148,11 +159,13 @@ async function queueTasks(app: App, queued: readonly Content[]): Promise<void> {
   const queues = openQueues(app.queueRedis, app.config.REDIS_KEY_PREFIX, (error) => console.error(error.message));
   for (let from = 0; from < queued.length; from += BULK) {
     await queues.pushTasks.addBulk(
-      queued.slice(from, from + BULK).map(({ id, authorId, publishTime }) => ({
-        name: 'push',
-        data: { v: 1, contentId: String(id), publishTime, taskNo: 0, userIds: readersOf(authorId).map(String) },
-        opts: { ...pushTaskOptions(app.config.FANOUT_ATTEMPTS), jobId: pushTaskJobId(id, 0), priority: 3 },
-      })),
+      queued.slice(from, from + BULK).flatMap(({ id, authorId, publishTime }) =>
+        Array.from({ length: tasksPerContent }, (_, taskNo) => ({
+          name: 'push',
+          data: { v: 1 as const, contentId: String(id), publishTime, taskNo, userIds: readersOf(authorId).map(String) },
+          opts: { ...pushTaskOptions(app.config.FANOUT_ATTEMPTS), jobId: pushTaskJobId(id, taskNo), priority: 3 },
+        })),
+      ),
     );
   }
   if (queued.length > 0) console.error('queue timeline_push:', await queues.pushTasks.getJobCounts());

@@ -101,7 +101,7 @@ const breaks = {
     model,
   ],
   'a post leaves the in-flight list before its last task': [
-    'src/stores/fanouts.ts',
+    'src/stores/fanout-tasks.ts',
     "WHEN f.is_planned AND f.finished_task_count + 1 = f.task_count THEN 'DONE'",
     "WHEN true THEN 'DONE'",
     model,

@@ -1,6 +1,6 @@
 import type { PushTaskPayload } from '../jobs/catalog.js';
 import type { Pool } from '../stores/database.js';
-import { findTask, finishTask, saveTaskProgress } from '../stores/fanouts.js';
+import { findTask, finishTask, saveTaskProgress } from '../stores/fanout-tasks.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 export interface ExecuteDeps {

@@ -9,10 +9,10 @@ import {
 } from '../domain/push-policy.js';
 import { pushTaskJobId, pushTaskOptions } from '../jobs/catalog.js';
 import type { Queues } from '../jobs/queues.js';
+import { listWaitingTasks } from '../stores/fanout-tasks.js';
 import { inTransaction, type Pool, type Queryable } from '../stores/database.js';
 import {
   findFanout,
-  listWaitingTasks,
   lockAuthorRow,
   lockFanout,
   readAuthor,
@@ -20,10 +20,10 @@ import {
   savePlanEnd,
   savePlannedTask,
   savePlanPosition,
-  walkFollowers,
   type Author,
   type Fanout,
 } from '../stores/fanouts.js';
+import { walkFollowers } from '../stores/follower-walk.js';
 import { lockFeedState, type FeedState } from '../stores/feed-state.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 

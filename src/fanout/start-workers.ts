@@ -4,7 +4,8 @@ import { contentEventPayload, CONTENT_EVENT_QUEUE, PUSH_QUEUE, pushTaskPayload }
 import { queuePrefix } from '../jobs/queues.js';
 import type { Logger } from '../log.js';
 import { isDatabaseAway } from '../stores/database-away.js';
-import { failTask, findFanout } from '../stores/fanouts.js';
+import { failTask } from '../stores/fanout-tasks.js';
+import { findFanout } from '../stores/fanouts.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 import type { RedisClient } from '../stores/redis.js';
 import { executeTask, WrongStoreError, type ExecuteDeps, type TaskReport } from './execute-task.js';

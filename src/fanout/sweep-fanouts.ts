@@ -1,7 +1,8 @@
 import { contentEventOptions, pushTaskJobId } from '../jobs/catalog.js';
 import type { Queues } from '../jobs/queues.js';
 import type { Pool } from '../stores/database.js';
-import { failTask, listStuckFanouts, listWaitingTasks } from '../stores/fanouts.js';
+import { failTask, listWaitingTasks } from '../stores/fanout-tasks.js';
+import { listStuckFanouts } from '../stores/fanouts.js';
 
 /** Fan-outs looked at in one sweep, and the age from which an unfinished one is suspected. */
 const SWEEP_LIMIT = 200;

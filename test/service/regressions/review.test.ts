@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeCursor } from '../../../src/domain/cursor.js';
 import { countNewer, readFeed, type FeedPage } from '../../../src/feed/feed.js';
-import { walkFollowers } from '../../../src/stores/fanouts.js';
+import { walkFollowers } from '../../../src/stores/follower-walk.js';
 import { oracleFeed } from '../../harness/oracle.js';
 import { createWorld, type World } from '../../harness/world.js';
 
