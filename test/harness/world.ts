@@ -49,8 +49,8 @@ export interface World {
   readonly now: { ms: number };
   /** The server, to be killed and restarted. */
   readonly redis: TestRedis;
-  /** Runs the next task as a worker of another deployment would. */
-  executeOneAs(policy: Readonly<Record<string, string>>): Promise<boolean>;
+  /** Runs the next task as a worker of another deployment would, or of this one with other stores. */
+  executeOneAs(policy: Readonly<Record<string, string>>, stores?: Partial<WorkerDeps>): Promise<boolean>;
   sweep(): ReturnType<typeof sweepFanouts>;
   feed: Feed;
   /** Background work that readers set in motion, waiting to be run. */
@@ -146,10 +146,10 @@ export async function createWorld(
     social: openSocial(),
     now,
     redis,
-    executeOneAs(policy) {
+    executeOneAs(policy, stores = {}) {
       const other = buildPolicy(policy);
-      return runNext(steppers[1], (job, token) => handlePushTask(other.deps, job, token)).finally(() =>
-        other.queues.close(),
+      return runNext(steppers[1], (job, token) => handlePushTask({ ...other.deps, ...stores }, job, token)).finally(
+        () => other.queues.close(),
       );
     },
     sweep: () => sweepFanouts({ pool, queues: current.queues }),
