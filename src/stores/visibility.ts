@@ -49,6 +49,7 @@ const factsOf = (row: FactsRow): ContentFacts => ({
   repostOf: row.repost_of === null ? null : BigInt(row.repost_of),
 });
 
+/** LATERAL by primary key: `id IN (SELECT id FROM chain)` scans all contents, since a chain's length cannot be estimated. */
 const selectFacts = defineStatement<FactsRow>(
   'content_facts',
   `WITH RECURSIVE chain AS (
@@ -60,5 +61,5 @@ const selectFacts = defineStatement<FactsRow>(
      EXISTS (SELECT FROM follows WHERE follower_id = $2 AND followee_id = c.author_id) AS is_followed,
      EXISTS (SELECT FROM blocks WHERE (blocker_id = $2 AND blocked_id = c.author_id)
        OR (blocker_id = c.author_id AND blocked_id = $2)) AS is_blocked
-   FROM contents c WHERE c.id IN (SELECT id FROM chain)`,
+   FROM (SELECT DISTINCT id FROM chain) k CROSS JOIN LATERAL (SELECT * FROM contents WHERE id = k.id LIMIT 1) c`,
 );
