@@ -4,7 +4,7 @@ import type { Oracle, OracleEntry } from './oracle.js';
 export interface Faults {
   /** In both oracles, unchanged between them, and not shown. */
   readonly missing: readonly Entry[];
-  /** Shown, and in neither oracle. */
+  /** Shown, published before the first oracle, and in neither. What came and went between them is not judged. */
   readonly extra: readonly Entry[];
   /** Shown at a place that is not below the entry before it; so is a duplicate. */
   readonly misordered: readonly Entry[];
@@ -29,7 +29,13 @@ export function compareWalk(
   const stood = ({ contentId, version }: OracleEntry): boolean => stands.get(contentId)?.version === version;
   return {
     missing: after.entries.filter((entry) => stood(entry) && isReached(entry) && !shown.has(entry.contentId)),
-    extra: walked.filter((entry) => !known.has(entry.contentId) && isWithin(before, entry) && isWithin(after, entry)),
+    extra: walked.filter(
+      (entry) =>
+        !known.has(entry.contentId) &&
+        entry.publishTime <= before.nowMs &&
+        isWithin(before, entry) &&
+        isWithin(after, entry),
+    ),
     misordered: places.filter((entry, i) => i > 0 && compareEntries(places[i - 1] as Entry, entry) >= 0),
   };
 }

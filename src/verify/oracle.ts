@@ -9,6 +9,8 @@ export interface OracleEntry extends Entry {
 
 /** The newest entries of a feed as of one instant. */
 export interface Oracle {
+  /** Epoch milliseconds; it does not speak of what was published later. */
+  readonly nowMs: number;
   readonly entries: readonly OracleEntry[];
   /** The oldest entry that it speaks of; null when the feed ends before the limit. */
   readonly end: Entry | null;
@@ -35,7 +37,7 @@ export async function readOracle(
     contentId: BigInt(id),
     version,
   }));
-  return { entries, end: entries.length < limit ? null : (entries.at(-1) ?? null) };
+  return { nowMs, entries, end: entries.length < limit ? null : (entries.at(-1) ?? null) };
 }
 
 /** A chain of reposts is followed this far; a longer one is not shown (README, Limits). */

@@ -140,8 +140,9 @@ describe('verifying a reader', () => {
 });
 
 describe('a walk between two oracles', () => {
+  const NOW = 100;
   const entry = (n: number, version = 'v'): OracleEntry => ({ publishTime: n, contentId: BigInt(n), version });
-  const oracle = (...entries: OracleEntry[]): Oracle => ({ entries, end: null });
+  const oracle = (...entries: OracleEntry[]): Oracle => ({ nowMs: NOW, entries, end: null });
   const judge = (walked: number[], before: Oracle, after: Oracle, isWhole = true) => {
     const faults = compareWalk(
       walked.map((n) => entry(n)),
@@ -155,6 +156,12 @@ describe('a walk between two oracles', () => {
     const after = oracle(entry(6), entry(5), entry(4, 'hidden and shown again'));
     for (const walked of [[5], [5, 4], [6, 5, 3], [6, 5, 4, 3]])
       expect(judge(walked, before, after)).toEqual([[], [], []]);
+  });
+
+  it('may show what was published after its start and gone before its end', () => {
+    const still = oracle(entry(3));
+    expect(judge([NOW + 1, 3], still, still)).toEqual([[], [], []]);
+    expect(judge([NOW, 3], still, still)).toEqual([[], [BigInt(NOW)], []]);
   });
 
   it('owes what stood all the time, as far as it went', () => {
@@ -172,7 +179,7 @@ describe('a walk between two oracles', () => {
   });
 
   it('is not judged below the end of an oracle', () => {
-    const short: Oracle = { entries: [entry(9), entry(8)], end: entry(8) };
+    const short: Oracle = { nowMs: NOW, entries: [entry(9), entry(8)], end: entry(8) };
     expect(judge([9, 8, 7], short, short, false)).toEqual([[], [], []]);
   });
 });

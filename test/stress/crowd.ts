@@ -9,7 +9,7 @@ export interface ChildTask {
   readonly seconds: number;
   /**
    * A thing (a content, a follow) is changed at most once in twice this time, and reads that took longer than this are not
-   * judged. So each state that a read may have seen is one that the oracle before or after it has seen too.
+   * judged. So the oracle before or after it has seen each thing as the read has seen it.
    */
   readonly quietMs: number;
 }

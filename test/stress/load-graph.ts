@@ -40,3 +40,20 @@ export async function loadGraph(pool: Pool, edges: readonly MutualFollow[]): Pro
   );
   await pool.query('ANALYZE');
 }
+
+/** Writes down when contents, follows and blocks change, so that readers can ask what changed while they read. */
+export async function recordChanges(pool: Pool): Promise<void> {
+  await pool.query(`
+    CREATE TABLE stress_changes (thing text NOT NULL, changed_at bigint NOT NULL);
+    CREATE INDEX ON stress_changes (thing, changed_at);
+    CREATE FUNCTION record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE row jsonb := to_jsonb(coalesce(NEW, OLD));
+    BEGIN
+      INSERT INTO stress_changes VALUES (
+        coalesce(row ->> 'id', concat(row ->> 'follower_id', '-', row ->> 'followee_id')),
+        extract(epoch FROM clock_timestamp()) * 1000);
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER record_change AFTER INSERT OR UPDATE ON contents FOR EACH ROW EXECUTE FUNCTION record_change();
+    CREATE TRIGGER record_change AFTER INSERT OR DELETE ON follows FOR EACH ROW EXECUTE FUNCTION record_change();`);
+}

@@ -14,7 +14,7 @@ import { createFeed, createInboxStore } from '../../src/wiring/feed.js';
 import { prepareStores } from '../../src/wiring/start-all.js';
 import { generateGraph } from '../harness/graphs.js';
 import type { ChildTask } from './crowd.js';
-import { loadGraph, readGraph } from './load-graph.js';
+import { loadGraph, readGraph, recordChanges } from './load-graph.js';
 import { startPrivateServices } from './private-services.js';
 import type { ReaderReport } from './reader.js';
 import type { WriterReport } from './writer.js';
@@ -66,6 +66,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 async function run({ database: { pool } }: App) {
   const edges = options.small ? generateGraph(300, 2_400) : readGraph(options.graph);
   await loadGraph(pool, edges);
+  await recordChanges(pool);
   await prepareStores(app);
   say(`${edges.length} mutual follows loaded; ${seconds} s begin`);
   const workers = size.workers.map((roles) => forkScript('workers/worker.ts', [], { ...env, WORKER_ROLES: roles }));

@@ -72,22 +72,31 @@ async function expectDelivered(contentId: bigint): Promise<void> {
   }
 }
 
-test('a plan that meets an import waits for it, and both end', async () => {
+// Two places where an import can be slow: with the users locked, and right before it changes the epoch.
+test.each([
+  ['counters', 'SELECT FROM content_counters WHERE content_id = $1 FOR UPDATE'],
+  ['epoch', 'SELECT FROM feed_state WHERE id = 1 AND $1::numeric IS NOT NULL FOR UPDATE'],
+])('a plan that meets an import which waits for the %s waits for it, and both end', async (_, sql) => {
   const liked = await publish(2n);
   await world.drain();
   await world.app.database.pool.query('INSERT INTO content_counters (content_id) VALUES ($1)', [liked]);
-  // The import stops with the users locked and the epoch still to change.
-  const letGo = await hold('SELECT FROM content_counters WHERE content_id = $1 FOR UPDATE', liked);
-  const importing = importBeside(liked);
-  importing.catch(() => undefined);
-  await untilWaiting(1);
-  const contentId = await publish(AUTHOR);
-  await world.relay();
-  const planning = world.dispatchOne();
-  await untilWaiting(2);
-  await letGo();
-  expect(await importing).toMatchObject({ badLines: 0 });
-  await planning;
+  const letGo = await hold(sql, liked);
+  const running: Promise<unknown>[] = [];
+  const contentId = await (async () => {
+    try {
+      running.push(importBeside(liked));
+      await untilWaiting(1);
+      const published = await publish(AUTHOR);
+      await world.relay();
+      running.push(world.dispatchOne());
+      await untilWaiting(2);
+      return published;
+    } finally {
+      await letGo();
+      await Promise.allSettled(running);
+    }
+  })();
+  expect(await Promise.all(running)).toMatchObject([{ badLines: 0 }, true]);
   expect(await world.app.database.pool.query('SELECT FROM fanouts WHERE NOT is_planned')).toMatchObject({
     rowCount: 0,
   });
