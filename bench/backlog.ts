@@ -5,14 +5,16 @@ import { openApp, type App } from '../src/app.js';
 import { readConfig } from '../src/config.js';
 import { rebuildInbox } from '../src/fanout/rebuild-inbox.js';
 import { readFeed } from '../src/feed/feed.js';
+import { mintToken } from '../src/identity.js';
 import { pushTaskJobId, pushTaskOptions } from '../src/jobs/catalog.js';
 import { openQueues } from '../src/jobs/queues.js';
 import { createSocial } from '../src/social/create-social.js';
 import { createIdGenerator } from '../src/social/id-generator.js';
 import { migrateDatabase } from '../src/stores/migrate.js';
 import { createFeed, createInboxStore, type Feed } from '../src/wiring/feed.js';
-import { prepareStores } from '../src/wiring/start-all.js';
+import { prepareStores, startAll } from '../src/wiring/start-all.js';
 import { harnessLog } from '../test/harness/harness-log.js';
+import { postGraphql } from '../test/harness/tiny-subgraphs.js';
 import { startPrivateServices } from '../test/stress/private-services.js';
 
 const { values: options } = parseArgs({
@@ -41,6 +43,7 @@ const BULK = 200;
 interface World {
   readonly app: App;
   readonly feed: Feed;
+  readonly gatewayUrl: string;
 }
 interface Content {
   readonly id: bigint;
@@ -73,23 +76,26 @@ try {
 async function measure(): Promise<object> {
   const idle = await createWorld('idle', []);
   const busy = await createWorld('busy', backlog);
-  const first = await comparePages(idle, busy, (feed, userId) => readFeed(feed, userId, { first: PAGE_SIZE }));
+  const first = await comparePages(idle, busy, ({ feed }, userId) => readFeed(feed, userId, { first: PAGE_SIZE }));
   const cursorOf = async (feed: Feed, userId: bigint) => (await readFeed(feed, userId, { first: 3 })).endCursor;
   const cursors = new Map<Feed, (string | null)[]>();
   for (const { feed } of [idle, busy]) {
     cursors.set(feed, await Promise.all(readerIds.map((id) => cursorOf(feed, BigInt(id)))));
   }
-  const withCursor = await comparePages(idle, busy, (feed, userId, i) =>
+  const withCursor = await comparePages(idle, busy, ({ feed }, userId, i) =>
     readFeed(feed, userId, { first: PAGE_SIZE, after: cursors.get(feed)?.[i] ?? null }),
   );
-  return { tasks, contentsInFlight, pages, first, withCursor, publish: await publishAndRead(busy) };
+  const throughGateway = await comparePages(idle, busy, readThroughGateway);
+  return { tasks, contentsInFlight, pages, first, withCursor, throughGateway, publish: await publishAndRead(busy) };
 }
 
 /** One database and one key prefix: the same contents, all delivered but those in `inFlight`. */
 async function createWorld(name: string, inFlight: readonly Content[]): Promise<World> {
   const url = new URL(services.databaseUrl);
   url.pathname = `/${name}`;
-  const settings = { NODE_ENV: 'test', LOG_LEVEL: 'error', REDIS_URL: services.redisUrl, REDIS_KEY_PREFIX: name };
+  const ports = { GATEWAY_PORT: '0', TIMELINE_PORT: '0', SOCIAL_PORT: '0', OPS_PORT: '0' };
+  const stores = { REDIS_URL: services.redisUrl, REDIS_KEY_PREFIX: name };
+  const settings = { NODE_ENV: 'test', LOG_LEVEL: 'error', ...ports, ...stores };
   const admin = await openApp(readConfig({ ...settings, DATABASE_URL: services.databaseUrl }), { name });
   await admin.database.pool.query(`CREATE DATABASE ${name}`);
   await admin.close();
@@ -110,7 +116,8 @@ async function createWorld(name: string, inFlight: readonly Content[]): Promise<
   await writeRows(app, inFlight);
   await queueTasks(app, inFlight);
   await pool.query('VACUUM ANALYZE');
-  return { app, feed };
+  const { gateway } = await startAll(app, { roles: [] });
+  return { app, feed, gatewayUrl: gateway.url };
 }
 
 async function writeRows({ database: { pool } }: App, written: readonly Content[]): Promise<void> {
@@ -176,16 +183,16 @@ async function queueTasks(app: App, queued: readonly Content[]): Promise<void> {
 async function comparePages(
   idle: World,
   busy: World,
-  read: (feed: Feed, userId: bigint, reader: number) => Promise<{ edges: readonly { contentId: bigint }[] }>,
+  read: (world: World, userId: bigint, reader: number) => Promise<{ edges: readonly { contentId: bigint | string }[] }>,
 ): Promise<object> {
   const took: Record<'idle' | 'busy', number[]> = { idle: [], busy: [] };
   const shown: Record<'idle' | 'busy', string[]> = { idle: [], busy: [] };
   for (let round = -20; round < pages; round += 1) {
     const reader = Math.abs(round) % READERS;
     const userId = BigInt(readerIds[reader] as number);
-    for (const [name, { feed }] of [['idle', idle] as const, ['busy', busy] as const]) {
+    for (const [name, world] of [['idle', idle] as const, ['busy', busy] as const]) {
       const began = performance.now();
-      const { edges } = await read(feed, userId, reader);
+      const { edges } = await read(world, userId, reader);
       if (round >= 0) took[name].push(performance.now() - began);
       shown[name] = edges.map(({ contentId }) => String(contentId));
     }
@@ -193,6 +200,13 @@ async function comparePages(
   }
   const [idleMs, busyMs] = [median(took.idle), median(took.busy)];
   return { idleMs, busyMs, ratio: round(busyMs / idleMs) };
+}
+
+async function readThroughGateway({ app, gatewayUrl }: World, userId: bigint) {
+  const query = `{ timelineFeed(first: ${String(PAGE_SIZE)}) { edges { node { contentId author { displayName } } } } }`;
+  const { body } = await postGraphql(gatewayUrl, query, { token: await mintToken(app.config, userId) });
+  const data = body.data as { timelineFeed: { edges: { node: { contentId: string } }[] } };
+  return { edges: data.timelineFeed.edges.map(({ node }) => node) };
 }
 
 /** From the return of publishContent to the end of a follower's read. */

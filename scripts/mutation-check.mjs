@@ -8,6 +8,7 @@ import { root } from './lib/stamps.mjs';
 
 const model = 'test/service/feed-model.test.ts';
 const inbox = 'test/service/inbox-store.test.ts';
+const inFlight = 'test/service/in-flight.test.ts';
 const unit = 'test/unit';
 
 // file, text to replace (must occur), replacement, tests that must turn red
@@ -37,6 +38,18 @@ const breaks = {
     'mergeEntries([reader.inFlight, inbox.entries]',
     'mergeEntries([inbox.entries]',
     model,
+  ],
+  'in-flight list cut short by what others have in flight': [
+    'src/stores/reader-state.ts',
+    '(SELECT count(*) FROM next) < ${IN_FLIGHT_WINDOW}',
+    'true',
+    inFlight,
+  ],
+  'in-flight list of one author only': [
+    'src/stores/reader-state.ts',
+    "${inOrder('first')} LIMIT $4",
+    "${inOrder('first')} LIMIT 1",
+    inFlight,
   ],
   'in-flight list read after the inbox': [
     'src/feed/candidates.ts',

@@ -14,6 +14,7 @@ export const beyondSchema = [
   [/^index comments_newest_idx$/, 'partial: deleted comments are never listed'],
   [/^index events_waiting_idx$/, 'partial: the relay reads the few waiting events among all'],
   [/^index fanouts_in_flight_idx$/, 'partial: the in-flight list is short and read at every page'],
+  [/^index fanouts_in_flight_time_idx$/, 'partial, with a column beside the key: the next in flight of everybody'],
   [/^index fanout_tasks_unfinished_idx$/, 'partial: as fanouts_in_flight_idx, for the tasks'],
   [/^partitioned table inbox, 16 partitions$/, 'hash partitions by reader keep the indexes and vacuums small'],
 ];

@@ -78,26 +78,44 @@ interface StateRow {
   in_flight: string | null;
 }
 
-const stateStatement = (name: string, comparison: '<' | '>', order: 'ASC' | 'DESC') =>
-  defineStatement<StateRow>(
+const IN_FLIGHT_WINDOW = 500;
+
+// What is in flight: a look at the next IN_FLIGHT_WINDOW of all contents, followed or not, settles it while the backlog is
+// short, or long everywhere. Else each followee is asked for one row, and those whose first comes first for the rest: the
+// next `limit` are theirs. Asking each for `limit` rows made a page 2.5 times dearer with 200,000 contents in flight.
+const stateStatement = (name: string, comparison: '<' | '>', direction: 'ASC' | 'DESC') => {
+  const inOrder = (row: string): string => `ORDER BY ${row}.publish_time ${direction}, ${row}.content_id ${direction}`;
+  const asText = (row: string): string =>
+    `SELECT string_agg(concat_ws(' ', ${row}.publish_time, ${row}.content_id), ',' ${inOrder(row)})`;
+  const unfinished = `FROM fanouts n WHERE n.state <> 'DONE' AND (n.publish_time, n.content_id) ${comparison} ($2::bigint, $3::numeric)`;
+  const nextOf = (author: string, limit: string): string =>
+    `(SELECT n.publish_time, n.content_id ${unfinished} AND n.author_id = ${author} ${inOrder('n')} LIMIT ${limit})`;
+  return defineStatement<StateRow>(
     name,
-    `SELECT s.epoch, s.feed_mode, s.inbox_store, s.active_ms, s.dormant_ms, coalesce(u.follow_seq, 0) AS follow_seq,
+    `WITH next AS MATERIALIZED (
+       SELECT n.author_id, n.publish_time, n.content_id ${unfinished} ${inOrder('n')} LIMIT ${IN_FLIGHT_WINDOW}),
+     followed AS MATERIALIZED (
+       SELECT next.publish_time, next.content_id FROM next JOIN follows f ON f.follower_id = $1 AND f.followee_id = author_id
+       ${inOrder('next')} LIMIT $4)
+     SELECT s.epoch, s.feed_mode, s.inbox_store, s.active_ms, s.dormant_ms, coalesce(u.follow_seq, 0) AS follow_seq,
        coalesce(a.active_seq, 0) AS active_seq, coalesce(a.awake_seq, 0) AS awake_seq, a.last_active_at,
        (SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',')
           FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1) AS followees,
        (SELECT string_agg(b.id::text, ',') FROM (
           SELECT blocked_id AS id FROM blocks WHERE blocker_id = $1
           UNION ALL SELECT blocker_id FROM blocks WHERE blocked_id = $1) b) AS blocked,
-       (SELECT string_agg(concat_ws(' ', p.publish_time, p.content_id), ',' ORDER BY p.publish_time ${order}, p.content_id ${order})
-          FROM (SELECT d.publish_time, d.content_id FROM follows f CROSS JOIN LATERAL (
-              SELECT publish_time, content_id FROM fanouts
-              WHERE author_id = f.followee_id AND state <> 'DONE' AND (publish_time, content_id) ${comparison} ($2::bigint, $3::numeric)
-              ORDER BY publish_time ${order}, content_id ${order} LIMIT $4) d
-            WHERE f.follower_id = $1
-            ORDER BY d.publish_time ${order}, d.content_id ${order} LIMIT $4) p) AS in_flight
+       CASE WHEN (SELECT count(*) FROM next) < ${IN_FLIGHT_WINDOW} OR (SELECT count(*) FROM followed) = $4
+         THEN (${asText('followed')} FROM followed)
+         ELSE (${asText('p')} FROM (
+           SELECT d.* FROM (
+               SELECT f.followee_id FROM follows f CROSS JOIN LATERAL ${nextOf('f.followee_id', '1')} first
+               WHERE f.follower_id = $1 ${inOrder('first')} LIMIT $4) authors
+             CROSS JOIN LATERAL ${nextOf('authors.followee_id', '$4')} d
+             ${inOrder('d')} LIMIT $4) p) END AS in_flight
      FROM feed_state s LEFT JOIN users u ON u.id = $1 LEFT JOIN activity a ON a.user_id = $1
      WHERE s.id = 1`,
   );
+};
 
 const selectOlder = stateStatement('reader_state_older', '<', 'DESC');
 const selectNewer = stateStatement('reader_state_newer', '>', 'ASC');

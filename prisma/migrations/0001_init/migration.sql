@@ -155,6 +155,7 @@ CREATE TABLE "fanouts" (
     CONSTRAINT "fanouts_content_id_fkey" FOREIGN KEY ("content_id") REFERENCES "contents"("id") ON DELETE CASCADE ON UPDATE NO ACTION
 ) WITH (fillfactor = 70);
 CREATE INDEX "fanouts_in_flight_idx" ON "fanouts"("author_id", "publish_time" DESC, "content_id" DESC) WHERE "state" <> 'DONE';
+CREATE INDEX "fanouts_in_flight_time_idx" ON "fanouts"("publish_time" DESC, "content_id" DESC) INCLUDE ("author_id") WHERE "state" <> 'DONE';
 
 -- The progress table: (content, task) -> latest user id delivered. Targets are the followers in [first, last].
 CREATE TABLE "fanout_tasks" (
