@@ -3,7 +3,7 @@ import { ENTRY_MIN, ENTRY_TOP } from '../domain/entry.js';
 import { inTransaction, type Pool } from '../stores/database.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 import { pullOutboxes } from '../stores/outboxes.js';
-import { readReaderState } from '../stores/reader-state.js';
+import { readFollowees, readReaderState } from '../stores/reader-state.js';
 import { tryLockRebuild } from '../stores/rebuild-lock.js';
 
 export interface RebuildDeps {
@@ -29,7 +29,8 @@ export async function rebuildInbox(deps: RebuildDeps, userId: bigint): Promise<R
     if (before.feedMode === 'pull' || before.inboxStore !== deps.inbox.name) return 'unused';
     await deps.inbox.begin(userId, nonce);
     const reader = await readReaderState(client, userId, NO_ENTRIES);
-    const ranges = [...reader.followees.keys()].map((authorId) => ({ authorId, below: ENTRY_TOP }));
+    const followees = await readFollowees(client, userId);
+    const ranges = followees.map((followee) => ({ authorId: followee.userId, below: ENTRY_TOP }));
     const entries = await pullOutboxes(client, ranges, { from: null, direction: 'older', limit: deps.maxEntries });
     const isWhole = entries.length < deps.maxEntries;
     const floor = isWhole ? ENTRY_MIN : (entries.at(-1) ?? ENTRY_TOP);

@@ -3,7 +3,7 @@ import { comesBefore, ENTRY_MIN, ENTRY_TOP, isNewer, type Entry, type Walk } fro
 import { effectiveFloors, needsRebuild, type Floors, type InboxHead } from '../domain/inbox-head.js';
 import { mergeEntries } from '../domain/merge.js';
 import type { InboxPage, InboxStore } from '../stores/inbox/inbox-store.js';
-import { readReaderState, type ReaderState } from '../stores/reader-state.js';
+import { readFollowees, readReaderState, type Followee, type ReaderState } from '../stores/reader-state.js';
 import type { StandIn } from './guards.js';
 import { readOutboxes, type PullDeps, type PullRange } from './pull-outboxes.js';
 
@@ -42,7 +42,11 @@ export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: 
   const inbox = usesInbox ? await readInbox(deps, userId, walk, reader.epoch) : NO_INBOX;
   const floors = effectiveFloors(inbox.head, reader);
   const held = mergeEntries([reader.inFlight, inbox.entries], walk.direction, walk.limit, deps.onDuplicate);
-  const ranges = openRanges(reader, floors, walk, held.length === walk.limit ? (held.at(-1) as Entry) : null);
+  const last = held.length === walk.limit ? (held.at(-1) as Entry) : null;
+  // Whom the reader follows is asked only where the inbox may not answer for all: 500 follows cost as much as the page.
+  const newestFloor = reader.followSeq > floors.followSeq ? ENTRY_TOP : floors.activeFloor;
+  const followees = opensBelow(newestFloor, walk, last) ? await readFollowees(deps.pool, userId) : [];
+  const ranges = openRanges(followees, floors, walk, last);
   if (deps.includeOwn) ranges.push({ authorId: userId, below: firstOf(ENTRY_TOP, walk), isPulled: false });
   const pull = () => readOutboxes(deps, ranges, walk, reader.epoch);
   const outboxes = await (usesInbox && !inbox.head ? deps.standIn(pull) : pull());
@@ -85,16 +89,20 @@ async function readInbox(deps: CandidateDeps, userId: bigint, walk: Walk, epoch:
  * cover yet, below activeFloor for authors pushed to active followers only, below allFloor for the rest. Left out are
  * those whose floor the walk does not reach: it has its `limit` entries (down to `last`) before.
  */
-function openRanges(reader: ReaderState, floors: Floors, walk: Walk, last: Entry | null): PullRange[] {
-  const ranges: PullRange[] = [];
-  for (const { userId, followSeq, isPulled } of reader.followees.values()) {
+function openRanges(followees: readonly Followee[], floors: Floors, walk: Walk, last: Entry | null): PullRange[] {
+  return followees.flatMap(({ userId: authorId, followSeq, isPulled }) => {
     const floor = followSeq > floors.followSeq ? ENTRY_TOP : isPulled ? floors.activeFloor : floors.allFloor;
-    const below = firstOf(floor, walk);
-    const isReached = last === null || walk.direction === 'newer' || isNewer(below, last);
-    const isOpen = walk.direction === 'older' ? isNewer(below, ENTRY_MIN) : isNewer(below, walk.from ?? ENTRY_MIN);
-    if (isReached && isOpen) ranges.push({ authorId: userId, below, isPulled });
-  }
-  return ranges;
+    const below = opensBelow(floor, walk, last);
+    return below ? [{ authorId, below, isPulled }] : [];
+  });
+}
+
+/** From where a walk has to read an outbox of which the inbox lacks what is below the floor; null when it need not. */
+function opensBelow(floor: Entry, walk: Walk, last: Entry | null): Entry | null {
+  const below = firstOf(floor, walk);
+  const isReached = last === null || walk.direction === 'newer' || isNewer(below, last);
+  const isOpen = walk.direction === 'older' ? isNewer(below, ENTRY_MIN) : isNewer(below, walk.from ?? ENTRY_MIN);
+  return isReached && isOpen ? below : null;
 }
 
 /** On the way down a walk reads an outbox from its position, on the way up to its floor. */

@@ -47,7 +47,7 @@ export async function scanFeed(
     const batch = upTo(present, await readActively(deps, userId, { from, direction, limit }));
     const hidden = await keepVisible(deps, userId, batch, entries);
     deps.onBatch(userId, batch, hidden);
-    followsNobody = batch.reader.followees.size === 0;
+    followsNobody = batch.reader.followsNobody;
     lastScanned = batch.entries.at(-1) ?? lastScanned;
     if (entries.length >= want) break;
     if (batch.isEnd) return { entries, lastScanned, isEnd: true, followsNobody };
@@ -90,7 +90,7 @@ async function keepVisible(
 ): Promise<HiddenEntry[]> {
   const ids = batch.entries.map((entry) => entry.contentId);
   const known = await loadFactsForViewer(deps.pool, userId, ids);
-  deps.lastKnown.note(userId, batch.reader, known.facts);
+  deps.lastKnown.note(userId, batch.reader.inboxStore, known);
   const viewer = viewerOf(deps, userId, known);
   const hidden: HiddenEntry[] = [];
   for (const entry of batch.entries) {

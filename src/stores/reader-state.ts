@@ -3,22 +3,13 @@ import type { ReaderSeqs } from '../domain/inbox-head.js';
 import type { ActivityWindows, FeedMode } from '../domain/push-policy.js';
 import { defineStatement, type Queryable } from './database.js';
 
-export interface Followee {
-  readonly userId: bigint;
-  readonly followSeq: bigint;
-  /** Some content of theirs was pushed to active followers only. */
-  readonly isPulled: boolean;
-}
-
 /** What the authority says of one reader, all as of one instant. */
 export interface ReaderState extends ReaderSeqs, ActivityWindows {
   readonly feedMode: FeedMode;
   readonly inboxStore: string;
   /** Epoch milliseconds; null when never seen. */
   readonly lastActiveAt: number | null;
-  readonly followees: ReadonlyMap<bigint, Followee>;
-  /** Blocked by the reader or blocking the reader. */
-  readonly blockedIds: ReadonlySet<bigint>;
+  readonly followsNobody: boolean;
   /** Contents of followees whose delivery is not finished, in walking order, at most `limit`. */
   readonly inFlight: readonly Entry[];
 }
@@ -37,10 +28,6 @@ export async function readReaderState(
   const args = [String(userId), from.publishTime, String(from.contentId), walk.limit];
   const [row] = await (older ? selectOlder : selectNewer)(db, args);
   if (!row) throw new Error('feed_state has no row: the database is not migrated');
-  const followees = rowsOf(row.followees).map(([id, seq, pulled]): [bigint, Followee] => [
-    BigInt(id as string),
-    { userId: BigInt(id as string), followSeq: BigInt(seq as string), isPulled: pulled === '1' },
-  ]);
   return {
     epoch: BigInt(row.epoch),
     followSeq: BigInt(row.follow_seq),
@@ -51,8 +38,7 @@ export async function readReaderState(
     activeMs: Number(row.active_ms),
     dormantMs: Number(row.dormant_ms),
     lastActiveAt: row.last_active_at === null ? null : Number(row.last_active_at),
-    followees: new Map(followees),
-    blockedIds: new Set(rowsOf(row.blocked).map(([id]) => BigInt(id as string))),
+    followsNobody: !row.follows_somebody,
     inFlight: rowsOf(row.in_flight).map(([time, id]) => ({
       publishTime: Number(time),
       contentId: BigInt(id as string),
@@ -73,8 +59,7 @@ interface StateRow {
   active_seq: string;
   awake_seq: string;
   last_active_at: string | null;
-  followees: string | null;
-  blocked: string | null;
+  follows_somebody: boolean;
   in_flight: string | null;
 }
 
@@ -99,11 +84,7 @@ const stateStatement = (name: string, comparison: '<' | '>', direction: 'ASC' | 
        ${inOrder('next')} LIMIT $4)
      SELECT s.epoch, s.feed_mode, s.inbox_store, s.active_ms, s.dormant_ms, coalesce(u.follow_seq, 0) AS follow_seq,
        coalesce(a.active_seq, 0) AS active_seq, coalesce(a.awake_seq, 0) AS awake_seq, a.last_active_at,
-       (SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',')
-          FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1) AS followees,
-       (SELECT string_agg(b.id::text, ',') FROM (
-          SELECT blocked_id AS id FROM blocks WHERE blocker_id = $1
-          UNION ALL SELECT blocker_id FROM blocks WHERE blocked_id = $1) b) AS blocked,
+       EXISTS (SELECT FROM follows WHERE follower_id = $1) AS follows_somebody,
        CASE WHEN (SELECT count(*) FROM next) < ${IN_FLIGHT_WINDOW} OR (SELECT count(*) FROM followed) = $4
          THEN (${asText('followed')} FROM followed)
          ELSE (${asText('p')} FROM (
@@ -119,3 +100,29 @@ const stateStatement = (name: string, comparison: '<' | '>', direction: 'ASC' | 
 
 const selectOlder = stateStatement('reader_state_older', '<', 'DESC');
 const selectNewer = stateStatement('reader_state_newer', '>', 'ASC');
+
+export interface Followee {
+  readonly userId: bigint;
+  readonly followSeq: bigint;
+  /** Some content of theirs was pushed to active followers only. */
+  readonly isPulled: boolean;
+}
+
+/**
+ * Whom the reader follows. Read after the reader's state it may know of later follows: their seqs are greater than any
+ * that an inbox of that state covers.
+ */
+export async function readFollowees(db: Queryable, userId: bigint): Promise<Followee[]> {
+  const [row] = await selectFollowees(db, [String(userId)]);
+  return rowsOf(row?.followees ?? null).map(([id, seq, pulled]) => ({
+    userId: BigInt(id as string),
+    followSeq: BigInt(seq as string),
+    isPulled: pulled === '1',
+  }));
+}
+
+const selectFollowees = defineStatement<{ followees: string | null }>(
+  'reader_followees',
+  `SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',') AS followees
+   FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1`,
+);
