@@ -8,6 +8,7 @@ const DEVELOPMENT_SECRET = 'tideline-development-secret-do-not-use-in-production
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 const count = (fallback: number, min = 1) => z.coerce.number().int().min(min).default(fallback);
 const url = z.url();
+const httpUrl = z.url({ protocol: /^https?$/ });
 
 /** Every setting, its unit and its default. README's table follows this list. */
 const schema = z.object({
@@ -64,6 +65,11 @@ const schema = z.object({
   CONTENT_CACHE_BYTES: count(32 * 1024 * 1024, 0),
   CONTENT_CACHE_TTL_MS: count(60_000),
   SOURCE_TIMEOUT_MS: count(2_000),
+  CONTENT_SOURCE_URL: httpUrl.optional(),
+  USER_SOURCE_URL: httpUrl.optional(),
+  COUNTER_SOURCE_URL: httpUrl.optional(),
+  SOURCE_BATCH_MAX: count(100),
+  SOURCE_CONNECTIONS: count(16),
   SUBGRAPH_TIMEOUT_MS: count(10_000),
   REQUEST_TIMEOUT_MS: count(15_000),
   BODY_LIMIT_BYTES: count(256 * 1024),

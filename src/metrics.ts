@@ -91,6 +91,12 @@ export function createMetrics(registry: Registry) {
       labelNames: ['cache', 'result'] as const,
       registers,
     }),
+    sourceFailures: new Counter({
+      name: 'tideline_source_failures_total',
+      help: 'Look-ups in a source that failed or took too long.',
+      labelNames: ['source'] as const,
+      registers,
+    }),
     hydrationBatchSize: new Histogram({
       name: 'tideline_hydration_batch_size',
       help: 'Keys per look-up in a source.',

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../domain/clock.js';
 import type { InvalidationKey } from '../stores/invalidations.js';
-import type { ContentDetails, MaybeBig, UserCard } from './sources.js';
+import type { ContentDetails, Found, MaybeBig, UserCard } from './sources.js';
 
 /** What one lookup found: the value, null where there is none, or the error of a lookup that failed. */
 export type Outcome<V> = V | null | Error;
@@ -14,7 +14,7 @@ export interface CachedLookup<V> {
   load(ids: readonly bigint[], find: FindDetails<V>): Promise<Outcome<V>[]>;
 }
 
-export type FindDetails<V> = (ids: readonly bigint[]) => Promise<ReadonlyMap<bigint, V & MaybeBig>>;
+export type FindDetails<V> = (ids: readonly bigint[]) => Promise<Found<V & MaybeBig>>;
 
 export interface DetailCache {
   readonly contents: CachedLookup<ContentDetails>;

@@ -1,10 +1,9 @@
 import DataLoader from 'dataloader';
 import { unavailable } from '../domain/errors.js';
-import type { Viewer } from '../domain/viewer.js';
 import type { CachedLookup, DetailCache, Outcome } from './detail-cache.js';
-import type { ContentDetails, Counters, MaybeBig, Sources, UserCard } from './sources.js';
+import type { Asker, ContentDetails, Counters, Found, MaybeBig, Sources, UserCard } from './sources.js';
 
-export type { ContentDetails, Counters, Media, UserCard } from './sources.js';
+export type { Asker, ContentDetails, Counters, Media, UserCard } from './sources.js';
 
 /**
  * What one request knows of the things it shows. Loads of one tick become one lookup per source, so a page of any size
@@ -28,11 +27,14 @@ export type SourceName = 'content' | 'user' | 'counter' | 'like';
 export interface HydrationMetrics {
   /** One lookup of `size` ids at a source. */
   observeBatch(source: SourceName, size: number): void;
+  /** A lookup that failed as a whole. */
+  observeFailure?(source: SourceName): void;
 }
 
 export interface HydrationDeps {
   readonly sources: Sources;
-  readonly cache?: DetailCache | undefined;
+  /** What is looked up through a process-wide cache, and shared by those who ask at once whoever they are. */
+  readonly cache?: Partial<Pick<DetailCache, 'contents' | 'users'>> | undefined;
   /** SOURCE_TIMEOUT_MS, per lookup. */
   readonly timeoutMs: number;
   readonly metrics?: HydrationMetrics | undefined;
@@ -44,13 +46,13 @@ const HYDRATION_BATCH_MAX = 1000;
 const NO_COUNTERS: Counters = { likes: 0, comments: 0, reposts: 0, favorites: 0 };
 
 /** Made anew for each request: its loaders remember what the request has seen. */
-export function createHydration(deps: HydrationDeps, viewer: Viewer | null): Hydration {
-  const { sources, cache } = deps;
-  const findContents = askSource(deps, 'content', (ids, signal) => sources.contents.findContents(ids, signal));
-  const findUsers = askSource(deps, 'user', (ids, signal) => sources.users.findUsers(ids, signal));
-  const findCounters = askSource(deps, 'counter', (ids, signal) => sources.counters.findCounters(ids, signal));
-  const findLiked =
-    viewer && askSource(deps, 'like', (ids, signal) => sources.counters.findLiked(viewer.userId, ids, signal));
+export function createHydration(deps: HydrationDeps, asker: Asker): Hydration {
+  const { cache } = deps;
+  const { contents, users, counters } = deps.sources;
+  const findContents = askSource(deps, 'content', (ids, signal) => contents.findContents(ids, signal, asker));
+  const findUsers = askSource(deps, 'user', (ids, signal) => users.findUsers(ids, signal, asker));
+  const findCounters = askSource(deps, 'counter', (ids, signal) => counters.findCounters(ids, signal, asker));
+  const findLiked = askSource(deps, 'like', (ids, signal) => counters.findLiked(ids, signal, asker));
   return {
     contents: createLoader((ids) => loadThrough(cache?.contents, ids, findContents)),
     users: createLoader((ids) => loadThrough(cache?.users, ids, findUsers)),
@@ -58,10 +60,10 @@ export function createHydration(deps: HydrationDeps, viewer: Viewer | null): Hyd
       const found = await findCounters(ids);
       return ids.map((id) => found.get(id) ?? NO_COUNTERS);
     }),
-    viewerLikes: findLiked
+    viewerLikes: asker.viewer
       ? createLoader(async (ids) => {
           const liked = await findLiked(ids);
-          return ids.map((id) => liked.has(id));
+          return ids.map((id) => liked.get(id) ?? false);
         })
       : { load: async () => false },
   };
@@ -74,7 +76,7 @@ const createLoader = <V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Err
 async function loadThrough<V>(
   cached: CachedLookup<V> | undefined,
   ids: readonly bigint[],
-  find: (ids: readonly bigint[]) => Promise<ReadonlyMap<bigint, V & MaybeBig>>,
+  find: (ids: readonly bigint[]) => Promise<Found<V & MaybeBig>>,
 ): Promise<Outcome<V>[]> {
   if (cached) return cached.load(ids, find);
   const found = await find(ids);
@@ -102,6 +104,7 @@ function askSource<R>(
     try {
       return await Promise.race([ask(ids, controller.signal), timeout]);
     } catch (error) {
+      metrics?.observeFailure?.(source);
       throw unavailable(`The ${source} service cannot be reached.`, error);
     } finally {
       clearTimeout(timer);

@@ -34,10 +34,10 @@ export function createLocalSources(db: Queryable, pushThreshold: number): Source
         const rows = await findCounterRows(db, [ids]);
         return new Map(rows.map(({ content_id: id, ...counters }) => [BigInt(id), counters]));
       },
-      async findLiked(userId, ids, signal) {
+      async findLiked(ids, signal, { viewer }) {
         signal.throwIfAborted();
-        const rows = await findLikedRows(db, [userId, ids]);
-        return new Set(rows.map((row) => BigInt(row.content_id)));
+        const rows = viewer ? await findLikedRows(db, [viewer.userId, ids]) : [];
+        return new Map(rows.map((row) => [BigInt(row.content_id), true]));
       },
     },
   };

@@ -1,3 +1,5 @@
+import type { Viewer } from '../domain/viewer.js';
+
 export interface Media {
   readonly url: string;
   readonly kind: 'IMAGE' | 'VIDEO' | 'LINK';
@@ -8,7 +10,8 @@ export interface Media {
 
 export interface ContentDetails {
   readonly contentId: bigint;
-  readonly authorId: bigint;
+  /** Null when a foreign service does not say. */
+  readonly authorId: bigint | null;
   /** Epoch milliseconds. */
   readonly publishTime: number;
   readonly text: string;
@@ -36,24 +39,34 @@ export interface MaybeBig {
   readonly isBigAccount: boolean;
 }
 
+/** For whom a source is asked, as the request that asks came in: foreign services get to see it. */
+export interface Asker {
+  readonly viewer: Viewer | null;
+  readonly authorization?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** An Error is the failure of one row. */
+export type Found<V> = ReadonlyMap<bigint, V | Error>;
+
 // The three services that a company usually has already. Each method takes at most 1,000 distinct ids, may be given up
 // through `signal`, and rejects when the service as a whole failed.
 
 /** Deleted and unknown contents are absent. */
 export interface ContentSource {
-  findContents(ids: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, ContentDetails & MaybeBig>>;
+  findContents(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<ContentDetails & MaybeBig>>;
 }
 
 /** Unknown users are absent. */
 export interface UserSource {
-  findUsers(ids: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, UserCard & MaybeBig>>;
+  findUsers(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<UserCard & MaybeBig>>;
 }
 
 /** A content without counters has none yet: absent means zeros. */
 export interface CounterSource {
-  findCounters(contentIds: readonly bigint[], signal: AbortSignal): Promise<ReadonlyMap<bigint, Counters>>;
-  /** Those of the contents that the user likes now. */
-  findLiked(userId: bigint, contentIds: readonly bigint[], signal: AbortSignal): Promise<ReadonlySet<bigint>>;
+  findCounters(contentIds: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<Counters>>;
+  /** Whether the viewer likes each of the contents now; absent means no. Not called without a viewer. */
+  findLiked(contentIds: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<boolean>>;
 }
 
 export interface Sources {

@@ -23,7 +23,7 @@ export interface SubgraphSettings<Context extends { requestId: string }> {
   /** The path of the SDL. */
   readonly typeDefs: string;
   readonly resolvers: object;
-  readonly makeContext: (viewer: Viewer | null, requestId: string) => Context;
+  readonly makeContext: (viewer: Viewer | null, requestId: string, authorization: string | undefined) => Context;
   readonly config: Config;
   readonly log: Logger;
   readonly readyChecks: ReadyChecks;
@@ -48,7 +48,7 @@ export async function startSubgraph<Context extends { requestId: string }>(
     url: '/graphql',
     onRequest: identify(createIdentityCheck(config)),
     handler: fastifyApolloHandler(apollo, {
-      context: async (request) => makeContext(request.viewer, request.id),
+      context: async (request) => makeContext(request.viewer, request.id, request.headers.authorization),
     }),
   });
   const { metrics } = settings;

@@ -34,9 +34,10 @@ export const shareable = {
     publishTime: async (ref: ContentRef, _: unknown, ctx: RequestContext) =>
       new Date((await requireDetails(ref, ctx)).publishTime),
     visibility: async (ref: ContentRef, _: unknown, ctx: RequestContext) => (await requireDetails(ref, ctx)).visibility,
-    author: async (ref: ContentRef, _: unknown, ctx: RequestContext): Promise<UserRef> => ({
-      userId: (await requireDetails(ref, ctx)).authorId,
-    }),
+    author: async (ref: ContentRef, _: unknown, ctx: RequestContext): Promise<UserRef | null> => {
+      const { authorId } = await requireDetails(ref, ctx);
+      return authorId === null ? null : { userId: authorId };
+    },
     counters: async ({ contentId }: ContentRef, _: unknown, ctx: RequestContext): Promise<Counters> =>
       ctx.hydration.counters.load(contentId),
     viewerHasLiked: async ({ contentId }: ContentRef, _: unknown, ctx: RequestContext) =>

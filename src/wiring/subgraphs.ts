@@ -14,6 +14,7 @@ import { createSocialResolvers } from '../subgraphs/social/resolvers.js';
 import { createTimelineResolvers } from '../subgraphs/timeline/resolvers.js';
 import { createFeed } from './feed.js';
 import { subgraphReadyChecks } from './ready-checks.js';
+import { plugRemoteSources } from './remote-sources.js';
 
 /** What a process needs once to hydrate requests, whichever subgraphs it serves. */
 export interface HydrationParts {
@@ -60,6 +61,9 @@ export function createHydrationParts(app: App): HydrationParts {
         observeBatch(source, size) {
           meters.hydrationBatchSize.observe({ source }, size);
         },
+        observeFailure(source) {
+          meters.sourceFailures.inc({ source });
+        },
       },
     },
     forgetContent(contentId) {
@@ -74,7 +78,7 @@ export function startTimelineSubgraph(app: App, parts = createHydrationParts(app
     name: 'timeline',
     typeDefs: findProjectFile('schema/timeline.graphql'),
     resolvers: createTimelineResolvers(createFeed(app)),
-    makeContext: contextMaker(parts),
+    makeContext: contextMaker(plugRemoteSources(app, parts.deps)),
     port: app.config.TIMELINE_PORT,
     portSetting: 'TIMELINE_PORT',
     metrics: app.metrics,
@@ -93,7 +97,7 @@ export function startSocialSubgraph(app: App, parts = createHydrationParts(app))
     name: 'social',
     typeDefs: findProjectFile('schema/social.graphql'),
     resolvers: createSocialResolvers({ social }),
-    makeContext: contextMaker(parts),
+    makeContext: contextMaker(parts.deps),
     port: config.SOCIAL_PORT,
     portSetting: 'SOCIAL_PORT',
     metrics: app.metrics,
@@ -104,9 +108,9 @@ export function startSocialSubgraph(app: App, parts = createHydrationParts(app))
 const commonSettings = (app: App) => ({ config: app.config, log: app.log, readyChecks: subgraphReadyChecks(app) });
 
 const contextMaker =
-  ({ deps }: HydrationParts) =>
-  (viewer: Viewer | null, requestId: string): RequestContext => ({
+  (deps: HydrationDeps) =>
+  (viewer: Viewer | null, requestId: string, authorization: string | undefined): RequestContext => ({
     viewer,
     requestId,
-    hydration: createHydration(deps, viewer),
+    hydration: createHydration(deps, { viewer, requestId, authorization }),
   });

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import {
   content,
   follow,
+  hasRemoteSources,
   idsOf,
+  INBOX_STORES,
   readPage,
   startStack,
   user,
@@ -119,8 +121,8 @@ async function expectPages(on: Stack): Promise<void> {
   }
 }
 
-describe.each(['redis-zset', 'postgres'])('on %s', (store) => {
-  describe.each(['hybrid', 'push', 'pull'])('in mode %s', (mode) => {
+describe.each(INBOX_STORES)('on %s', (store) => {
+  describe.each(hasRemoteSources ? ['hybrid'] : ['hybrid', 'push', 'pull'])('in mode %s', (mode) => {
     test('the worked example, imported without delivery, gives its pages exactly', async () => {
       const on = await start(store, mode);
       await on.importAll([...people, ...posts]);

@@ -6,6 +6,7 @@ import { openApp, type App } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { Clock } from '../../src/domain/clock.js';
 import type { Entry } from '../../src/domain/entry.js';
+import { findFreePort } from '../../src/embedded/private-files.js';
 import { mintToken } from '../../src/identity.js';
 import { importLines, type ImportOptions, type ImportSummary } from '../../src/import/import-lines.js';
 import { splitLines } from '../../src/import/split-lines.js';
@@ -55,6 +56,12 @@ export interface Stack {
   close(): Promise<void>;
 }
 
+/** Where the timeline's sources are: this project's own tables, or its own social subgraph as if it were a foreign one. */
+export const hasRemoteSources = process.env['TIDELINE_TEST_SOURCES'] === 'remote';
+
+/** The inbox stores that a suite runs on; where the details come from is the same to both. */
+export const INBOX_STORES = hasRemoteSources ? ['redis-zset'] : ['redis-zset', 'postgres'];
+
 export interface StackOptions {
   readonly clock?: Clock;
   /** The workers in this process; all by default. */
@@ -73,7 +80,9 @@ export async function startStack(
 ): Promise<Stack> {
   const [database, redis] = await Promise.all([createTestDatabase(), startTestRedis()]);
   const stores = { DATABASE_URL: database.databaseUrl, REDIS_URL: redis.redisUrl };
-  const env: Record<string, string> = { NODE_ENV: 'test', LOG_LEVEL: 'silent', ...ANY_PORT, ...settings, ...stores };
+  const sources = hasRemoteSources ? await ownSocialAsSources() : {};
+  const base = { NODE_ENV: 'test', LOG_LEVEL: 'silent', ...ANY_PORT, ...sources };
+  const env: Record<string, string> = { ...base, ...settings, ...stores };
   let current = await open(env);
   const workers = new Set<ChildProcess>();
   const tokens = new Map<string, Promise<string>>();
@@ -194,6 +203,12 @@ export async function startStack(
       connections: pool.totalCount - pool.idleCount + pool.waitingCount,
     };
   }
+}
+
+async function ownSocialAsSources(): Promise<Record<string, string>> {
+  const port = String(await findFreePort());
+  const url = `http://127.0.0.1:${port}/graphql`;
+  return { SOCIAL_PORT: port, CONTENT_SOURCE_URL: url, USER_SOURCE_URL: url, COUNTER_SOURCE_URL: url };
 }
 
 async function killProcess(child: ChildProcess): Promise<void> {

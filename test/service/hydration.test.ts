@@ -47,7 +47,7 @@ afterAll(async () => {
 
 function hydrate(overrides: Partial<HydrationDeps> = {}, as: typeof viewer | null = viewer) {
   asked.length = 0;
-  return createHydration({ sources: createLocalSources(counted, 10), timeoutMs: 5_000, ...overrides }, as);
+  return createHydration({ sources: createLocalSources(counted, 10), timeoutMs: 5_000, ...overrides }, { viewer: as });
 }
 
 async function loadPage(hydration: ReturnType<typeof hydrate>, ids: readonly bigint[]) {
@@ -56,7 +56,7 @@ async function loadPage(hydration: ReturnType<typeof hydrate>, ids: readonly big
       const content = hydration.contents.load(id);
       const [details, author, counters, liked] = await Promise.all([
         content,
-        content.then((found) => found && hydration.users.load(found.authorId)),
+        content.then((found) => found && hydration.users.load(found.authorId!)),
         hydration.counters.load(id),
         hydration.viewerLikes.load(id),
       ]);
