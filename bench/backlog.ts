@@ -215,7 +215,15 @@ async function publishAndRead({ app, feed }: World): Promise<object> {
   const ids = createIdGenerator({ pool, clock: app.clock, log: app.log });
   const { cursorKeys } = app.config;
   const onContentChanged = () => undefined;
-  const social = createSocial({ pool, prisma, ids, clock: app.clock, cursorKeys, onContentChanged });
+  const social = createSocial({
+    pool,
+    prisma,
+    ids,
+    clock: app.clock,
+    cursorKeys,
+    onContentChanged,
+    onUserChanged: onContentChanged,
+  });
   const took: number[] = [];
   let seenAtOnce = 0;
   for (let i = 0; i < 50; i += 1) {

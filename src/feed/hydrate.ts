@@ -20,6 +20,8 @@ export interface Hydration {
 
 interface Loads<V> {
   load(id: bigint): Promise<V>;
+  /** The request changed it: the next load looks it up anew. */
+  forget(id: bigint): void;
 }
 
 export type SourceName = 'content' | 'user' | 'counter' | 'like';
@@ -65,13 +67,15 @@ export function createHydration(deps: HydrationDeps, asker: Asker): Hydration {
           const liked = await findLiked(ids);
           return ids.map((id) => liked.get(id) ?? false);
         })
-      : { load: async () => false },
+      : { load: async () => false, forget: () => undefined },
   };
 }
 
 /** A Map compares bigints by value, so that DataLoader needs no cacheKeyFn for them. */
-const createLoader = <V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Error)[]>): Loads<V> =>
-  new DataLoader<bigint, V>(loadBatch, { maxBatchSize: HYDRATION_BATCH_MAX });
+function createLoader<V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Error)[]>): Loads<V> {
+  const loader = new DataLoader<bigint, V>(loadBatch, { maxBatchSize: HYDRATION_BATCH_MAX });
+  return { load: (id) => loader.load(id), forget: (id) => void loader.clear(id) };
+}
 
 async function loadThrough<V>(
   cached: CachedLookup<V> | undefined,

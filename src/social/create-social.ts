@@ -10,6 +10,7 @@ import { setBlock } from './set-block.js';
 import { setFollow } from './set-follow.js';
 import { setReaction } from './set-reaction.js';
 import { setVisibility } from './set-visibility.js';
+import { updateProfile } from './update-profile.js';
 
 export type Social = ReturnType<typeof createSocial>;
 
@@ -24,6 +25,7 @@ export function createSocial(deps: SocialDeps) {
     setReaction: bind(setReaction),
     addComment: bind(addComment),
     deleteComment: bind(deleteComment),
+    updateProfile: bind(updateProfile),
     findVisibleContents: bind(findVisibleContents),
     findUserCounts: bind(findUserCounts),
     findUserByHandle: bind(findUserByHandle),

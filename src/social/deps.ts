@@ -15,4 +15,6 @@ export interface SocialDeps {
    * process before it returns, in others by a message. It must not throw.
    */
   readonly onContentChanged: (contentId: bigint) => void;
+  /** The same after the commit of a change of a user's card. */
+  readonly onUserChanged: (userId: bigint) => void;
 }

@@ -2,7 +2,7 @@ import type { Entry } from '../domain/entry.js';
 import type { Viewer } from '../domain/viewer.js';
 import { readCommentPage, type StoredComment } from '../stores/comments.js';
 import { readVisibleOutbox } from '../stores/contents.js';
-import { readFollowers, readFollowing } from '../stores/follows.js';
+import { readFollowers, readFollowing, type UserList } from '../stores/follows.js';
 import { readLikers, type Liker } from '../stores/reactions.js';
 import type { SocialDeps } from './deps.js';
 import { fromNewest, readPage, type Page, type PageArgs } from './read-page.js';
@@ -29,7 +29,7 @@ export const listOutboxPage = async (
     placeOf: (entry) => entry,
   });
 
-/** In ascending user id, as is `following`. */
+/** In ascending user id, as is `following`; without people across a block from the viewer. */
 export const listFollowerPage = async (
   { pool, cursorKeys }: Deps,
   viewer: ViewerOrNobody,
@@ -38,7 +38,7 @@ export const listFollowerPage = async (
 ): Promise<Page<bigint>> =>
   readPage(cursorKeys, viewer, args, {
     scope: `followers:${userId}`,
-    read: (after, limit) => readFollowers(pool, userId, after && after.contentId, limit),
+    read: (after, limit) => readFollowers(pool, listOf(viewer, userId, after, limit)),
     placeOf: placeOfUser,
   });
 
@@ -50,7 +50,7 @@ export const listFollowingPage = async (
 ): Promise<Page<bigint>> =>
   readPage(cursorKeys, viewer, args, {
     scope: `following:${userId}`,
-    read: (after, limit) => readFollowing(pool, userId, after && after.contentId, limit),
+    read: (after, limit) => readFollowing(pool, listOf(viewer, userId, after, limit)),
     placeOf: placeOfUser,
   });
 
@@ -85,3 +85,10 @@ export const listCommentPage = async (
   });
 
 const placeOfUser = (userId: bigint): Entry => ({ publishTime: 0, contentId: userId });
+
+const listOf = (viewer: ViewerOrNobody, userId: bigint, after: Entry | null, limit: number): UserList => ({
+  userId,
+  viewerId: viewer?.userId ?? null,
+  after: after && after.contentId,
+  limit,
+});

@@ -1,6 +1,7 @@
 import { badInput } from '../domain/errors.js';
 import type { StoredMedia } from '../stores/contents.js';
 import { refuseNul } from './validate-text.js';
+import { isWebUrl, URL_LENGTH_MAX } from './validate-url.js';
 
 export interface MediaInput {
   readonly url: string;
@@ -11,7 +12,6 @@ export interface MediaInput {
 }
 
 const MEDIA_MAX = 10;
-const URL_LENGTH_MAX = 2048;
 const ALT_TEXT_LENGTH_MAX = 1000;
 
 /** @throws TidelineError BAD_USER_INPUT naming the item and its field. */
@@ -34,12 +34,6 @@ export function readMedia(media: readonly MediaInput[] | null | undefined): Stor
       altText: altText ?? undefined,
     };
   });
-}
-
-/** The text is stored as it was given, so what URL parsing would quietly drop or mend is refused. */
-function isWebUrl(url: string): boolean {
-  if (url.length > URL_LENGTH_MAX || !/^https?:\/\/[^\s\p{Cc}]+$/iu.test(url)) return false;
-  return URL.canParse(url);
 }
 
 function readLength(pixels: number | null | undefined, name: string): number | undefined {

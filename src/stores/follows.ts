@@ -23,14 +23,27 @@ export async function readFollowedAmong(
   return new Set(rows.map((row) => BigInt(row.id)));
 }
 
-/** In ascending user id: the order of the index, and one that does not move while somebody pages through it. */
-export async function readFollowers(db: Queryable, userId: bigint, after: bigint | null, limit: number) {
-  return (await selectFollowers(db, [userId, after ?? -1n, limit])).map((row) => BigInt(row.id));
+export interface UserList {
+  readonly userId: bigint;
+  /** Null: nobody is signed in. */
+  readonly viewerId: bigint | null;
+  /** Exclusive; null starts at the least id. */
+  readonly after: bigint | null;
+  readonly limit: number;
 }
 
-/** In ascending user id. */
-export async function readFollowing(db: Queryable, userId: bigint, after: bigint | null, limit: number) {
-  return (await selectFollowing(db, [userId, after ?? -1n, limit])).map((row) => BigInt(row.id));
+/**
+ * In ascending user id: the order of the index, and one that does not move while somebody pages through it. Without those
+ * whom the viewer blocks or who block the viewer; empty when the user is one of them.
+ */
+export const readFollowers = (db: Queryable, list: UserList): Promise<bigint[]> => readList(selectFollowers, db, list);
+
+/** Whom the user follows; otherwise as readFollowers. */
+export const readFollowing = (db: Queryable, list: UserList): Promise<bigint[]> => readList(selectFollowing, db, list);
+
+async function readList(select: typeof selectFollowers, db: Queryable, list: UserList): Promise<bigint[]> {
+  const rows = await select(db, [list.userId, list.after ?? -1n, list.limit, list.viewerId]);
+  return rows.map((row) => BigInt(row.id));
 }
 
 // The statement's parts see one snapshot, and the locks keep it true.
@@ -63,12 +76,18 @@ const selectFollowedAmong = defineStatement<{ id: string }>(
   'SELECT followee_id AS id FROM follows WHERE follower_id = $1 AND followee_id = ANY($2::numeric[])',
 );
 
-const selectFollowers = defineStatement<{ id: string }>(
-  'follows_followers',
-  'SELECT follower_id AS id FROM follows WHERE followee_id = $1 AND follower_id > $2 ORDER BY follower_id LIMIT $3',
-);
+/** A NULL viewer is blocked by nobody: each comparison with it is not true. */
+const isApart = (user: string): string => `EXISTS (
+  SELECT FROM blocks WHERE (blocker_id = $4::numeric AND blocked_id = ${user})
+    OR (blocker_id = ${user} AND blocked_id = $4::numeric))`;
 
-const selectFollowing = defineStatement<{ id: string }>(
-  'follows_following',
-  'SELECT followee_id AS id FROM follows WHERE follower_id = $1 AND followee_id > $2 ORDER BY followee_id LIMIT $3',
-);
+const listStatement = (name: string, of: 'follower_id' | 'followee_id', item: 'follower_id' | 'followee_id') =>
+  defineStatement<{ id: string }>(
+    name,
+    `SELECT f.${item} AS id FROM follows f
+     WHERE f.${of} = $1::numeric AND f.${item} > $2 AND NOT ${isApart('$1::numeric')} AND NOT ${isApart(`f.${item}`)}
+     ORDER BY f.${item} LIMIT $3`,
+  );
+
+const selectFollowers = listStatement('follows_followers', 'followee_id', 'follower_id');
+const selectFollowing = listStatement('follows_following', 'follower_id', 'followee_id');

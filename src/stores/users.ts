@@ -21,6 +21,17 @@ export async function lockUsers(db: Queryable, userIds: readonly bigint[]): Prom
   return new Set(rows.map((row) => BigInt(row.id)));
 }
 
+/** Fields that are undefined stay as they are. */
+export interface ProfileChange {
+  readonly displayName: string | undefined;
+  readonly avatarUrl: string | null | undefined;
+}
+
+export async function saveProfile(db: Queryable, userId: bigint, change: ProfileChange): Promise<void> {
+  const { displayName = null, avatarUrl } = change;
+  await updateProfile(db, [userId, displayName, avatarUrl !== undefined, avatarUrl ?? null]);
+}
+
 export interface UserCounts {
   readonly followers: number;
   readonly following: number;
@@ -50,6 +61,12 @@ const insertUser = defineStatement<{ exists: boolean }>(
   `WITH made AS (
      INSERT INTO users (id, handle, display_name) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id)
    SELECT EXISTS (SELECT FROM made) OR EXISTS (SELECT FROM users WHERE id = $1) AS exists`,
+);
+
+const updateProfile = defineStatement(
+  'users_save_profile',
+  `UPDATE users SET display_name = coalesce($2, display_name), avatar_url = CASE WHEN $3 THEN $4 ELSE avatar_url END
+   WHERE id = $1`,
 );
 
 // NO KEY: rows that refer to these users by foreign key can be written meanwhile.

@@ -7,7 +7,13 @@ import type { RunningServer } from '../http.js';
 import { findProjectFile } from '../project-files.js';
 import { createSocial } from '../social/create-social.js';
 import { createIdGenerator } from '../social/id-generator.js';
-import { contentKey, publishInvalidation, subscribeInvalidations } from '../stores/invalidations.js';
+import {
+  contentKey,
+  publishInvalidation,
+  subscribeInvalidations,
+  userKey,
+  type InvalidationKey,
+} from '../stores/invalidations.js';
 import type { RequestContext } from '../subgraphs/context.js';
 import { startSubgraph } from '../subgraphs/server.js';
 import { createSocialResolvers } from '../subgraphs/social/resolvers.js';
@@ -21,6 +27,8 @@ export interface HydrationParts {
   readonly deps: HydrationDeps;
   /** Forgets a content's details here, before it returns, and in every other process. */
   readonly forgetContent: (contentId: bigint) => void;
+  /** The same of a user's card. */
+  readonly forgetUser: (userId: bigint) => void;
 }
 
 export function createHydrationParts(app: App): HydrationParts {
@@ -67,10 +75,17 @@ export function createHydrationParts(app: App): HydrationParts {
       },
     },
     forgetContent(contentId) {
-      cache.invalidate(contentKey(contentId));
-      publishInvalidation(app.redis, config.REDIS_KEY_PREFIX, contentKey(contentId)).catch(onError);
+      forget(contentKey(contentId));
+    },
+    forgetUser(userId) {
+      forget(userKey(userId));
     },
   };
+
+  function forget(key: InvalidationKey): void {
+    cache.invalidate(key);
+    publishInvalidation(app.redis, config.REDIS_KEY_PREFIX, key).catch(onError);
+  }
 }
 
 export function startTimelineSubgraph(app: App, parts = createHydrationParts(app)): Promise<RunningServer> {
@@ -92,7 +107,15 @@ export function startSocialSubgraph(app: App, parts = createHydrationParts(app))
   const ids = createIdGenerator({ pool, clock, log });
   app.onClose(() => ids.close());
   const { cursorKeys } = config;
-  const social = createSocial({ pool, prisma, ids, clock, cursorKeys, onContentChanged: parts.forgetContent });
+  const social = createSocial({
+    pool,
+    prisma,
+    ids,
+    clock,
+    cursorKeys,
+    onContentChanged: parts.forgetContent,
+    onUserChanged: parts.forgetUser,
+  });
   return startSubgraph({
     name: 'social',
     typeDefs: findProjectFile('schema/social.graphql'),

@@ -13,6 +13,7 @@ export interface SocialWorld {
   readonly database: Database;
   /** The contents whose caches were told to drop them, in order. */
   readonly changedContents: bigint[];
+  readonly changedUsers: bigint[];
   /** Rows of a query, numerics and bigints as text. */
   readonly rows: (sql: string, values?: unknown[]) => Promise<TestRow[]>;
   readonly addUsers: (...ids: (bigint | number)[]) => Promise<void>;
@@ -25,6 +26,7 @@ export async function openSocialWorld(): Promise<SocialWorld> {
   const database = openDatabase({ url: test.databaseUrl, poolSize: 8, onError: () => undefined });
   const { pool, prisma } = database;
   const changedContents: bigint[] = [];
+  const changedUsers: bigint[] = [];
   const ids = createIdGenerator({ pool, clock: Date.now, log: { warn: () => undefined } });
   const social = createSocial({
     pool,
@@ -33,11 +35,13 @@ export async function openSocialWorld(): Promise<SocialWorld> {
     clock: Date.now,
     cursorKeys: ['a key of at least 16 characters'],
     onContentChanged: (contentId) => changedContents.push(contentId),
+    onUserChanged: (userId) => changedUsers.push(userId),
   });
   return {
     social,
     database,
     changedContents,
+    changedUsers,
     rows: async (sql, values = []) => (await pool.query(sql, values)).rows,
     async addUsers(...userIds) {
       await pool.query(

@@ -98,7 +98,15 @@ export async function createWorld(
   let ids = createIdGenerator({ pool, clock, log: app.log });
   const onContentChanged = () => undefined;
   const openSocial = () =>
-    createSocial({ pool, prisma, ids, clock, cursorKeys: app.config.cursorKeys, onContentChanged });
+    createSocial({
+      pool,
+      prisma,
+      ids,
+      clock,
+      cursorKeys: app.config.cursorKeys,
+      onContentChanged,
+      onUserChanged: onContentChanged,
+    });
   const background = new Map<string, () => Promise<unknown>>();
   const schedule = (key: string, work: () => Promise<unknown>) => void background.set(key, work);
 

@@ -36,7 +36,15 @@ await runChild(async (app, crowd, { quietMs }) => {
   app.onClose(() => ids.close());
   const onContentChanged = () => undefined;
   const { cursorKeys } = app.config;
-  const social = createSocial({ pool, prisma, ids, clock: app.clock, cursorKeys, onContentChanged });
+  const social = createSocial({
+    pool,
+    prisma,
+    ids,
+    clock: app.clock,
+    cursorKeys,
+    onContentChanged,
+    onUserChanged: onContentChanged,
+  });
   const [inboxes, projections] = [createInboxStore(app), createOutboxProjections(app)];
   const mine: { contentId: bigint; authorId: bigint }[] = [];
   const changedAt = new Map<string, number>();

@@ -71,6 +71,8 @@ export type Mutation = {
   setReaction: SetReactionPayload;
   addComment: AddCommentPayload;
   deleteComment: DeleteCommentPayload;
+  /** Changes the viewer's own profile. Fields that are left out stay as they are; safe to repeat. */
+  updateProfile: UpdateProfilePayload;
 };
 
 
@@ -111,6 +113,11 @@ export type MutationAddCommentArgs = {
 
 export type MutationDeleteCommentArgs = {
   input: DeleteCommentInput;
+};
+
+
+export type MutationUpdateProfileArgs = {
+  input: UpdateProfileInput;
 };
 
 export type PublishContentInput = {
@@ -210,6 +217,18 @@ export type DeleteCommentInput = {
 export type DeleteCommentPayload = {
   __typename?: 'DeleteCommentPayload';
   commentId: Scalars['ID']['output'];
+};
+
+export type UpdateProfileInput = {
+  /** 1 to 50 characters on one line, after trimming. */
+  displayName?: InputMaybe<Scalars['String']['input']>;
+  /** An http or https URL; null takes the picture away. */
+  avatarUrl?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type UpdateProfilePayload = {
+  __typename?: 'UpdateProfilePayload';
+  user: User;
 };
 
 export type PageInfo = {
@@ -490,6 +509,8 @@ export type ResolversTypes = {
   AddCommentPayload: ResolverTypeWrapper<Omit<AddCommentPayload, 'comment'> & { comment: ResolversTypes['Comment'] }>;
   DeleteCommentInput: DeleteCommentInput;
   DeleteCommentPayload: ResolverTypeWrapper<DeleteCommentPayload>;
+  UpdateProfileInput: UpdateProfileInput;
+  UpdateProfilePayload: ResolverTypeWrapper<Omit<UpdateProfilePayload, 'user'> & { user: ResolversTypes['User'] }>;
   PageInfo: ResolverTypeWrapper<PageInfo>;
   User: ResolverTypeWrapper<UserRef>;
   Content: ResolverTypeWrapper<ContentRef>;
@@ -533,6 +554,8 @@ export type ResolversParentTypes = {
   AddCommentPayload: Omit<AddCommentPayload, 'comment'> & { comment: ResolversParentTypes['Comment'] };
   DeleteCommentInput: DeleteCommentInput;
   DeleteCommentPayload: DeleteCommentPayload;
+  UpdateProfileInput: UpdateProfileInput;
+  UpdateProfilePayload: Omit<UpdateProfilePayload, 'user'> & { user: ResolversParentTypes['User'] };
   PageInfo: PageInfo;
   User: UserRef;
   Content: ContentRef;
@@ -572,6 +595,7 @@ export type MutationResolvers<ContextType = RequestContext, ParentType extends R
   setReaction: Resolver<ResolversTypes['SetReactionPayload'], ParentType, ContextType, RequireFields<MutationSetReactionArgs, 'input'>>;
   addComment: Resolver<ResolversTypes['AddCommentPayload'], ParentType, ContextType, RequireFields<MutationAddCommentArgs, 'input'>>;
   deleteComment: Resolver<ResolversTypes['DeleteCommentPayload'], ParentType, ContextType, RequireFields<MutationDeleteCommentArgs, 'input'>>;
+  updateProfile: Resolver<ResolversTypes['UpdateProfilePayload'], ParentType, ContextType, RequireFields<MutationUpdateProfileArgs, 'input'>>;
 };
 
 export type PublishContentPayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['PublishContentPayload'] = ResolversParentTypes['PublishContentPayload']> = {
@@ -606,6 +630,10 @@ export type AddCommentPayloadResolvers<ContextType = RequestContext, ParentType 
 
 export type DeleteCommentPayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['DeleteCommentPayload'] = ResolversParentTypes['DeleteCommentPayload']> = {
   commentId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+};
+
+export type UpdateProfilePayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['UpdateProfilePayload'] = ResolversParentTypes['UpdateProfilePayload']> = {
+  user?: Resolver<ResolversTypes['User'], ParentType, ContextType>;
 };
 
 export type PageInfoResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
@@ -716,6 +744,7 @@ export type Resolvers<ContextType = RequestContext> = {
   SetReactionPayload?: SetReactionPayloadResolvers<ContextType>;
   AddCommentPayload?: AddCommentPayloadResolvers<ContextType>;
   DeleteCommentPayload?: DeleteCommentPayloadResolvers<ContextType>;
+  UpdateProfilePayload?: UpdateProfilePayloadResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;
   User?: UserResolvers<ContextType>;
   Content?: ContentResolvers<ContextType>;

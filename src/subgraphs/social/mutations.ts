@@ -51,6 +51,12 @@ export function createMutations(social: Social, loaders: LoadersByRequest): Muta
       await command(ctx, (viewer) => social.deleteComment(viewer, commentId));
       return { commentId: commentId.toString() };
     },
+    updateProfile: async (_, { input }, ctx) => {
+      const { userId } = requireViewer(ctx);
+      await command(ctx, (viewer) => social.updateProfile(viewer, input));
+      ctx.hydration.users.forget(userId);
+      return { user: { userId } };
+    },
   };
 
   async function command<T>(ctx: RequestContext, run: (viewer: Viewer) => Promise<T>): Promise<T> {

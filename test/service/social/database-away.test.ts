@@ -12,7 +12,15 @@ it('answers SERVICE_UNAVAILABLE while Postgres cannot be reached', async () => {
   const clock = Date.now;
   const ids = createIdGenerator({ pool, clock, log: { warn: () => undefined } });
   const onContentChanged = () => undefined;
-  const social = createSocial({ pool, prisma, ids, clock, cursorKeys: ['key'], onContentChanged });
+  const social = createSocial({
+    pool,
+    prisma,
+    ids,
+    clock,
+    cursorKeys: ['key'],
+    onContentChanged,
+    onUserChanged: onContentChanged,
+  });
   const codes = await Promise.all(
     [
       social.publishContent(as(1), { text: 'x' }),

@@ -108,6 +108,52 @@ it('pages through followers and following in ascending id', async () => {
   expect(following.edges.map((edge) => Number(edge.item))).toEqual(Array.from({ length: 29 }, (_, i) => i + 1));
 });
 
+it('leaves out of both lists whoever stands across a block from the viewer, and shows them nothing', async () => {
+  await world.addUsers(120, 121, 122, 123, 124, 125, 126, 127, 128);
+  const listsFor = async (viewer: number | null) => {
+    const who = viewer === null ? null : as(viewer);
+    const [followers, following] = [
+      await world.social.listFollowerPage(who, 120n, { first: 2 }),
+      await world.social.listFollowingPage(who, 120n, { first: 2 }),
+    ];
+    return [followers, following].map(({ edges, pageInfo }) => [
+      edges.map((edge) => Number(edge.item)),
+      pageInfo.hasNextPage,
+    ]);
+  };
+  await Promise.all([121, 122, 123].map((id) => follow(id, 120)));
+  await Promise.all([124, 125, 126].map((id) => follow(120, id)));
+  await world.social.setBlock(as(127), 122n, true);
+  await world.social.setBlock(as(125), 127n, true);
+  expect(await listsFor(127)).toEqual([
+    [[121, 123], false],
+    [[124, 126], false],
+  ]);
+  for (const viewer of [null, 128, 120]) {
+    expect(await listsFor(viewer)).toEqual([
+      [[121, 122], true],
+      [[124, 125], true],
+    ]);
+  }
+  await world.social.setBlock(as(120), 128n, true);
+  expect(await listsFor(128)).toEqual([
+    [[], false],
+    [[], false],
+  ]);
+});
+
+it('goes on behind a cursor whose follower is gone, for its own viewer and its own list', async () => {
+  await Promise.all([31, 32, 33, 34].map((id) => follow(id, 35)));
+  const page = await world.social.listFollowerPage(as(1), 35n, { first: 2 });
+  const after = page.pageInfo.endCursor;
+  await follow(32, 35, false);
+  const next = await world.social.listFollowerPage(as(1), 35n, { first: 2, after });
+  expect(next.edges.map((edge) => Number(edge.item))).toEqual([33, 34]);
+  expect(await codeOf(world.social.listFollowerPage(as(2), 35n, { after }))).toBe('INVALID_CURSOR');
+  expect(await codeOf(world.social.listFollowingPage(as(1), 35n, { after }))).toBe('INVALID_CURSOR');
+  expect(await codeOf(world.social.listFollowerPage(as(1), 36n, { after }))).toBe('INVALID_CURSOR');
+});
+
 /** Mulberry32: the same run every time. */
 function randomOf(seed: number): () => number {
   let state = seed;
