@@ -16,6 +16,10 @@ export const beyondSchema = [
   [/^index fanouts_in_flight_idx$/, 'partial: the in-flight list is short and read at every page'],
   [/^index fanouts_in_flight_time_idx$/, 'partial, with a column beside the key: the next in flight of everybody'],
   [/^index fanout_tasks_unfinished_idx$/, 'partial: as fanouts_in_flight_idx, for the tasks'],
+  [
+    /^index account_removals_waiting_idx$/,
+    'partial: of all accounts that were ever deleted few are still being removed',
+  ],
   [/^partitioned table inbox, 16 partitions$/, 'hash partitions by reader keep the indexes and vacuums small'],
 ];
 

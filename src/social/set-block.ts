@@ -22,7 +22,9 @@ export async function setBlock(
       return;
     }
     await addBlock(client, viewer.userId, userId);
-    await removeFollow(client, viewer.userId, userId);
-    await removeFollow(client, userId, viewer.userId);
+    // In ascending followee, the order in which follower counts are locked.
+    const [first, second] = viewer.userId < userId ? [viewer.userId, userId] : [userId, viewer.userId];
+    await removeFollow(client, second, first);
+    await removeFollow(client, first, second);
   });
 }

@@ -4,7 +4,7 @@ import { isBlocked } from '../stores/blocks.js';
 import { inTransaction } from '../stores/database.js';
 import { addFollow, removeFollow } from '../stores/follows.js';
 import type { SocialDeps } from './deps.js';
-import { lockPair } from './lock-pair.js';
+import { lockForFollow } from './lock-pair.js';
 
 /**
  * Sets the wanted state; repeating it changes nothing, neither counts nor seq.
@@ -17,7 +17,7 @@ export async function setFollow(
   following: boolean,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await lockPair(client, viewer, userId);
+    await lockForFollow(client, viewer, userId);
     if (!following) {
       await removeFollow(client, viewer.userId, userId);
       return;

@@ -1,5 +1,6 @@
 import type { DeliveryMode } from '../domain/push-policy.js';
 import { defineStatement, type Queryable } from './database.js';
+import { followerCountSql } from './follower-counts.js';
 
 /** PENDING: not yet planned. RUNNING: being cut into tasks or delivered. FAILED: some task used up its attempts. */
 export type FanoutState = 'PENDING' | 'RUNNING' | 'DONE' | 'FAILED';
@@ -60,9 +61,12 @@ export interface Author {
 export const readAuthor = async (db: Queryable, userId: bigint): Promise<Author> =>
   authorOf(await selectAuthor(db, [String(userId)]));
 
-/** Locks the author's row until the transaction ends. */
-export const lockAuthorRow = async (client: Queryable, userId: bigint): Promise<Author> =>
-  authorOf(await selectAuthorForUpdate(client, [String(userId)]));
+/** Locks the author's row until the transaction ends. The count is that of all follows committed by then. */
+export async function lockAuthorRow(client: Queryable, userId: bigint): Promise<Author> {
+  await selectAuthorForUpdate(client, [String(userId)]);
+  // A statement of its own, whose snapshot is later than the lock: row and shards as of one instant.
+  return readAuthor(client, userId);
+}
 
 const authorOf = ([row]: { follower_count: number; has_pulled_contents: boolean }[]): Author => ({
   followerCount: row?.follower_count ?? 0,
@@ -165,14 +169,14 @@ const markPulled = defineStatement(
   `UPDATE users SET has_pulled_contents = true WHERE id = $1 AND NOT has_pulled_contents`,
 );
 
-const selectAuthorForUpdate = defineStatement<{ follower_count: number; has_pulled_contents: boolean }>(
+const selectAuthorForUpdate = defineStatement(
   'fanout_lock_author',
-  `SELECT follower_count, has_pulled_contents FROM users WHERE id = $1 FOR NO KEY UPDATE`,
+  `SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE`,
 );
 
 const selectAuthor = defineStatement<{ follower_count: number; has_pulled_contents: boolean }>(
   'fanout_author',
-  `SELECT follower_count, has_pulled_contents FROM users WHERE id = $1`,
+  `SELECT ${followerCountSql('u')} AS follower_count, has_pulled_contents FROM users u WHERE id = $1`,
 );
 
 const insertTask = defineStatement(

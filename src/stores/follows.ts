@@ -1,14 +1,16 @@
 import { defineStatement, type Queryable } from './database.js';
+import { countFollowersSql } from './follower-counts.js';
 
 /**
- * Follows, and draws the follower's next seq. Both user rows must be locked (lockUsers): the lock is held until the
- * commit, so the seqs of one reader are in commit order. False when the follow was there already: nothing changes then.
+ * Follows, and draws the follower's next seq. The follower's row must be locked (lockUsers): the lock is held until the
+ * commit, so the seqs of one reader are in commit order; the followee's must be held (holdUser). Other followers of the
+ * same account are not waited for. False when the follow was there already: nothing changes then.
  */
 export async function addFollow(db: Queryable, followerId: bigint, followeeId: bigint): Promise<boolean> {
   return (await insertFollow(db, [followerId, followeeId])).length > 0;
 }
 
-/** Both user rows must be locked. False when there was nothing to end. */
+/** The follower's row must be locked. False when there was nothing to end. */
 export async function removeFollow(db: Queryable, followerId: bigint, followeeId: bigint): Promise<boolean> {
   return (await deleteFollow(db, [followerId, followeeId])).length > 0;
 }
@@ -46,16 +48,14 @@ async function readList(select: typeof selectFollowers, db: Queryable, list: Use
   return rows.map((row) => BigInt(row.id));
 }
 
-// The statement's parts see one snapshot, and the locks keep it true.
+// The statement's parts see one snapshot, and the follower's lock keeps it true.
 const insertFollow = defineStatement(
   'follows_insert',
   `WITH follower AS (
      UPDATE users SET follow_seq = follow_seq + 1, following_count = following_count + 1
      WHERE id = $1::numeric AND NOT EXISTS (SELECT FROM follows WHERE follower_id = $1::numeric AND followee_id = $2::numeric)
      RETURNING follow_seq),
-   followee AS (
-     UPDATE users SET follower_count = follower_count + 1
-     WHERE id = $2::numeric AND EXISTS (SELECT FROM follower))
+   counted AS (${countFollowersSql('$2::numeric', '1', 'follower')})
    INSERT INTO follows (follower_id, followee_id, follow_seq)
    SELECT $1, $2, follow_seq FROM follower RETURNING follow_seq`,
 );
@@ -63,11 +63,10 @@ const insertFollow = defineStatement(
 const deleteFollow = defineStatement(
   'follows_delete',
   `WITH gone AS (
-     DELETE FROM follows WHERE follower_id = $1 AND followee_id = $2 RETURNING follower_id, followee_id),
+     DELETE FROM follows WHERE follower_id = $1 AND followee_id = $2::numeric RETURNING follower_id),
    follower AS (
      UPDATE users SET following_count = greatest(0, following_count - 1) WHERE id = (SELECT follower_id FROM gone)),
-   followee AS (
-     UPDATE users SET follower_count = greatest(0, follower_count - 1) WHERE id = (SELECT followee_id FROM gone))
+   counted AS (${countFollowersSql('$2::numeric', '-1', 'gone')})
    SELECT FROM gone`,
 );
 

@@ -1,4 +1,5 @@
 import { defineStatement } from './database.js';
+import { followerCountSql } from './follower-counts.js';
 
 // Hot reads of the page: each is one named statement over an array of ids, so a page of any size costs one of each.
 
@@ -17,7 +18,7 @@ export interface ContentRow {
 export const findContentRows = defineStatement<ContentRow>(
   'hydrate_contents',
   `SELECT c.id, c.author_id, c.publish_time, c.text, c.media, c.visibility, c.repost_of,
-          u.has_pulled_contents OR u.follower_count > $2::int AS is_big
+          u.has_pulled_contents OR ${followerCountSql('u')} > $2::int AS is_big
      FROM contents c JOIN users u ON u.id = c.author_id
     WHERE c.id = ANY($1::numeric[]) AND c.deleted_at IS NULL`,
 );
@@ -33,8 +34,8 @@ export interface UserRow {
 /** $1 user ids, $2 FANOUT_PUSH_THRESHOLD. */
 export const findUserRows = defineStatement<UserRow>(
   'hydrate_users',
-  `SELECT id, handle, display_name, avatar_url, has_pulled_contents OR follower_count > $2::int AS is_big
-     FROM users WHERE id = ANY($1::numeric[])`,
+  `SELECT id, handle, display_name, avatar_url, has_pulled_contents OR ${followerCountSql('u')} > $2::int AS is_big
+     FROM users u WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL`,
 );
 
 export interface CounterRow {

@@ -1,12 +1,21 @@
+import { TidelineError } from '../domain/errors.js';
 import { defaultHandle } from '../domain/handles.js';
 import { defineStatement, type Database, type Queryable } from './database.js';
+import { followerCountSql } from './follower-counts.js';
 
 /**
- * A signed-in viewer may act before anybody has registered them here: their row is made on the first command.
- * Repeating is safe: an existing row is left as it is.
+ * A signed-in viewer may act before anybody has registered them here: their row is made on the first command. Held as by
+ * holdUser. Repeating is safe: an existing row is left as it is.
+ * @throws TidelineError UNAUTHENTICATED when the account was deleted: its tokens write nothing any more.
  */
 export async function ensureUser(db: Queryable, userId: bigint): Promise<void> {
-  // Looked at first: ON CONFLICT would wait for whoever changes that row, such as the counts of somebody followed a lot.
+  await createMissingUser(db, userId);
+  if (!(await holdUser(db, userId))) throw accountDeleted();
+}
+
+/** As ensureUser, without holding the row: for whoever locks it afterwards, in order with others. */
+export async function createMissingUser(db: Queryable, userId: bigint): Promise<void> {
+  // Looked at first: ON CONFLICT would wait for whoever changes that row.
   if ((await selectExisting(db, [userId])).length > 0) return;
   const handle = defaultHandle(userId);
   const [row] = await insertUser(db, [userId, handle, handle]);
@@ -15,10 +24,24 @@ export async function ensureUser(db: Queryable, userId: bigint): Promise<void> {
   await insertUser(db, [userId, `${handle}.${handle}`, handle]);
 }
 
-/** Locks the rows that exist, in ascending id order, so that two commands on the same people never deadlock. */
+export const accountDeleted = (): TidelineError =>
+  new TidelineError('UNAUTHENTICATED', 'This account has been deleted.');
+
+/**
+ * Keeps a user from being deleted until the transaction ends; any number of transactions may hold one at once. False when
+ * there is no such user, or no more.
+ */
+export async function holdUser(db: Queryable, userId: bigint): Promise<boolean> {
+  return (await selectForKeyShare(db, [userId])).length > 0;
+}
+
+/**
+ * Locks the rows of those who exist and were not deleted, in ascending id order, so that two commands on the same people
+ * never deadlock.
+ */
 export async function lockUsers(db: Queryable, userIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
   const rows = await selectForUpdate(db, [userIds]);
-  return new Set(rows.map((row) => BigInt(row.id)));
+  return new Set(rows.filter((row) => !row.is_deleted).map((row) => BigInt(row.id)));
 }
 
 /** Fields that are undefined stay as they are. */
@@ -37,7 +60,7 @@ export interface UserCounts {
   readonly following: number;
 }
 
-/** Unknown users are absent. */
+/** Unknown and deleted users are absent. */
 export async function readUserCounts(
   db: Queryable,
   userIds: readonly bigint[],
@@ -49,7 +72,7 @@ export async function readUserCounts(
 }
 
 export async function findUserIdByHandle({ prisma }: Pick<Database, 'prisma'>, handle: string): Promise<bigint | null> {
-  const user = await prisma.user.findUnique({ where: { handle }, select: { id: true } });
+  const user = await prisma.user.findUnique({ where: { handle, deletedAt: null }, select: { id: true } });
   return user && BigInt(user.id.toFixed());
 }
 
@@ -69,13 +92,21 @@ const updateProfile = defineStatement(
    WHERE id = $1`,
 );
 
+// KEY SHARE keeps a deletion out and lets each other in. What a lock waited for is looked at again, so the account stands.
+const selectForKeyShare = defineStatement(
+  'users_hold',
+  'SELECT FROM users WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE',
+);
+
 // NO KEY: rows that refer to these users by foreign key can be written meanwhile.
-const selectForUpdate = defineStatement<{ id: string }>(
+const selectForUpdate = defineStatement<{ id: string; is_deleted: boolean }>(
   'users_lock',
-  'SELECT id FROM users WHERE id = ANY($1::numeric[]) ORDER BY id FOR NO KEY UPDATE',
+  `SELECT id, deleted_at IS NOT NULL AS is_deleted FROM users WHERE id = ANY($1::numeric[])
+   ORDER BY id FOR NO KEY UPDATE`,
 );
 
 const selectCounts = defineStatement<{ id: string; follower_count: number; following_count: number }>(
   'users_counts',
-  'SELECT id, follower_count, following_count FROM users WHERE id = ANY($1::numeric[])',
+  `SELECT id, ${followerCountSql('u')} AS follower_count, following_count FROM users u
+   WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL`,
 );

@@ -48,6 +48,6 @@ it('answers SERVICE_UNAVAILABLE when its connection is ended in the middle, and 
   await blocker.query('ROLLBACK');
   blocker.release();
   expect(await codeOf(world.social.setFollow(as(1), 2n, true))).toBe('none');
-  expect(await world.rows('SELECT follower_count FROM users WHERE id = 2')).toEqual([{ follower_count: 1 }]);
+  expect(await world.rows('SELECT following_count AS n FROM users WHERE id = 1')).toEqual([{ n: 1 }]);
   await world.close();
 });

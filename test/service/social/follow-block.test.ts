@@ -9,12 +9,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const follow = (from: number, to: number, following = true) => world.social.setFollow(as(from), BigInt(to), following);
+const FOLLOWERS = `(follower_count + coalesce((SELECT sum(followers) FROM follower_count_shards WHERE user_id = u.id), 0))::int`;
 const userRow = async (id: number) =>
-  (await world.rows('SELECT follower_count, following_count, follow_seq FROM users WHERE id = $1', [id]))[0]!;
+  (
+    await world.rows(`SELECT ${FOLLOWERS} AS follower_count, following_count, follow_seq FROM users u WHERE id = $1`, [
+      id,
+    ])
+  )[0]!;
 const wrongCounts = () =>
   world.rows(`
     SELECT id FROM users u
-    WHERE follower_count <> (SELECT count(*) FROM follows WHERE followee_id = u.id)
+    WHERE ${FOLLOWERS} <> (SELECT count(*) FROM follows WHERE followee_id = u.id)
        OR following_count <> (SELECT count(*) FROM follows WHERE follower_id = u.id)`);
 
 it('counts a follow once, however often it is repeated, and draws a seq for it alone', async () => {
