@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../domain/clock.js';
 import type { InvalidationKey } from '../stores/invalidations.js';
-import type { ContentDetails, Found, MaybeBig, UserCard } from './sources.js';
+import type { ContentDetails, Found, UserCard } from './sources.js';
 
 /** What one lookup found: the value, null where there is none, or the error of a lookup that failed. */
 export type Outcome<V> = V | null | Error;
@@ -14,7 +14,7 @@ export interface CachedLookup<V> {
   load(ids: readonly bigint[], find: FindDetails<V>): Promise<Outcome<V>[]>;
 }
 
-export type FindDetails<V> = (ids: readonly bigint[]) => Promise<Found<V & MaybeBig>>;
+export type FindDetails<V> = (ids: readonly bigint[]) => Promise<Found<V>>;
 
 export interface DetailCache {
   readonly contents: CachedLookup<ContentDetails>;
@@ -38,7 +38,7 @@ interface Flight {
 }
 
 /**
- * Process-local details of big accounts' contents and their author cards; everything else passes through.
+ * Process-local details of contents and author cards. What many read, big accounts' above all, is what stays.
  *
  * States of a key:
  * - absent: the next reader looks it up.
@@ -71,15 +71,15 @@ export function createDetailCache(options: {
     flights.delete(key);
   }
 
-  function startFlight<V extends Details>(key: InvalidationKey, found: Promise<Outcome<V & MaybeBig>>): Flight {
+  function startFlight<V extends Details>(key: InvalidationKey, found: Promise<Outcome<V>>): Flight {
     const flight: Flight = { isStale: false, outcome: found.then(land) };
     flights.set(key, flight);
     return flight;
 
-    function land(outcome: Outcome<V & MaybeBig>): Outcome<Details> {
+    function land(outcome: Outcome<V>): Outcome<Details> {
       if (flights.get(key) === flight) flights.delete(key);
       if (outcome === null || outcome instanceof Error) return outcome;
-      if (outcome.isBigAccount && !flight.isStale) held.set(key, outcome);
+      if (!flight.isStale) held.set(key, outcome);
       return outcome;
     }
   }

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { unavailable } from '../domain/errors.js';
 import type { CachedLookup, DetailCache, Outcome } from './detail-cache.js';
-import type { Asker, ContentDetails, Counters, Found, MaybeBig, Sources, UserCard } from './sources.js';
+import type { Asker, ContentDetails, Counters, Found, Sources, UserCard } from './sources.js';
 
 export type { Asker, ContentDetails, Counters, Media, UserCard } from './sources.js';
 
@@ -80,7 +80,7 @@ function createLoader<V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Err
 async function loadThrough<V>(
   cached: CachedLookup<V> | undefined,
   ids: readonly bigint[],
-  find: (ids: readonly bigint[]) => Promise<Found<V & MaybeBig>>,
+  find: (ids: readonly bigint[]) => Promise<Found<V>>,
 ): Promise<Outcome<V>[]> {
   if (cached) return cached.load(ids, find);
   const found = await find(ids);

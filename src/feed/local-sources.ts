@@ -1,29 +1,28 @@
 import type { Queryable } from '../stores/database.js';
 import { findContentRows, findCounterRows, findLikedRows, findUserRows, type ContentRow } from '../stores/hydration.js';
-import type { ContentDetails, Media, MaybeBig, Sources } from './sources.js';
+import type { ContentDetails, Media, Sources } from './sources.js';
 
 /**
  * The sources over this project's own tables. A lookup that was given up still ends by itself: the pool's
  * statement_timeout bounds it.
- * @param pushThreshold FANOUT_PUSH_THRESHOLD: accounts above it count as big, as do those that ever were.
  */
-export function createLocalSources(db: Queryable, pushThreshold: number): Sources {
+export function createLocalSources(db: Queryable): Sources {
   return {
     contents: {
       async findContents(ids, signal) {
         signal.throwIfAborted();
-        const rows = await findContentRows(db, [ids, pushThreshold]);
+        const rows = await findContentRows(db, [ids]);
         return new Map(rows.map((row) => [BigInt(row.id), readContent(row)]));
       },
     },
     users: {
       async findUsers(ids, signal) {
         signal.throwIfAborted();
-        const rows = await findUserRows(db, [ids, pushThreshold]);
+        const rows = await findUserRows(db, [ids]);
         return new Map(
-          rows.map(({ id, handle, display_name: displayName, avatar_url: avatarUrl, is_big: isBigAccount }) => [
+          rows.map(({ id, handle, display_name: displayName, avatar_url: avatarUrl }) => [
             BigInt(id),
-            { userId: BigInt(id), handle, displayName, avatarUrl, isBigAccount },
+            { userId: BigInt(id), handle, displayName, avatarUrl },
           ]),
         );
       },
@@ -43,7 +42,7 @@ export function createLocalSources(db: Queryable, pushThreshold: number): Source
   };
 }
 
-const readContent = (row: ContentRow): ContentDetails & MaybeBig => ({
+const readContent = (row: ContentRow): ContentDetails => ({
   contentId: BigInt(row.id),
   authorId: BigInt(row.author_id),
   publishTime: Number(row.publish_time),
@@ -51,7 +50,6 @@ const readContent = (row: ContentRow): ContentDetails & MaybeBig => ({
   media: (row.media as Partial<Media>[]).map(readMedia),
   visibility: row.visibility,
   repostOf: row.repost_of === null ? null : BigInt(row.repost_of),
-  isBigAccount: row.is_big,
 });
 
 /** Optional fields are stored as they were given. */

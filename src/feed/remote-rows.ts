@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseId } from '../domain/ids.js';
-import type { ContentDetails, Counters, MaybeBig, UserCard } from './sources.js';
+import type { ContentDetails, Counters, UserCard } from './sources.js';
 
 // What a foreign service answers for one entity, checked before anything relies on it. Each decoder throws when the
 // answer does not fit, and when it is about another entity than the one that was asked for.
@@ -31,11 +31,11 @@ const contentSchema = z.object({
 export const CONTENT_FIELDS = `... on Content {
   contentId text media { url kind width height altText } publishTime visibility author { userId } }`;
 
-export function decodeContent(row: unknown, contentId: bigint): ContentDetails & MaybeBig {
+export function decodeContent(row: unknown, contentId: bigint): ContentDetails {
   const { author, media, ...content } = contentSchema.parse(row);
   expectId(content.contentId, contentId);
   // The feed does not ask what a repost reposts, and only the service knows when its details change: nothing is kept.
-  return { ...content, media: media ?? [], authorId: author && author.userId, repostOf: null, isBigAccount: false };
+  return { ...content, media: media ?? [], authorId: author && author.userId, repostOf: null };
 }
 
 const userSchema = z.object({ userId: id, handle: text, displayName: text, avatarUrl: text.nullable() });
@@ -43,10 +43,10 @@ const userSchema = z.object({ userId: id, handle: text, displayName: text, avata
 /** The fields that a user service must have on `User`. */
 export const USER_FIELDS = '... on User { userId handle displayName avatarUrl }';
 
-export function decodeUser(row: unknown, userId: bigint): UserCard & MaybeBig {
+export function decodeUser(row: unknown, userId: bigint): UserCard {
   const user = userSchema.parse(row);
   expectId(user.userId, userId);
-  return { ...user, isBigAccount: false };
+  return user;
 }
 
 /** `counters: null` says that the service does not know now; zeros would be a lie. */

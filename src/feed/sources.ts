@@ -34,11 +34,6 @@ export interface Counters {
   readonly favorites: number;
 }
 
-/** Marks what is read by so many that a process keeps it (detail-cache.ts): big accounts' contents and cards. */
-export interface MaybeBig {
-  readonly isBigAccount: boolean;
-}
-
 /** For whom a source is asked, as the request that asks came in: foreign services get to see it. */
 export interface Asker {
   readonly viewer: Viewer | null;
@@ -54,12 +49,12 @@ export type Found<V> = ReadonlyMap<bigint, V | Error>;
 
 /** Deleted and unknown contents are absent. */
 export interface ContentSource {
-  findContents(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<ContentDetails & MaybeBig>>;
+  findContents(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<ContentDetails>>;
 }
 
 /** Unknown users are absent. */
 export interface UserSource {
-  findUsers(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<UserCard & MaybeBig>>;
+  findUsers(ids: readonly bigint[], signal: AbortSignal, asker: Asker): Promise<Found<UserCard>>;
 }
 
 /** A content without counters has none yet: absent means zeros. */

@@ -1,5 +1,4 @@
 import { defineStatement } from './database.js';
-import { followerCountSql } from './follower-counts.js';
 
 // Hot reads of the page: each is one named statement over an array of ids, so a page of any size costs one of each.
 
@@ -11,15 +10,13 @@ export interface ContentRow {
   media: unknown;
   visibility: 'PUBLIC' | 'FOLLOWERS' | 'PRIVATE';
   repost_of: string | null;
-  is_big: boolean;
 }
 
-/** $1 content ids, $2 FANOUT_PUSH_THRESHOLD. */
+/** $1 content ids. */
 export const findContentRows = defineStatement<ContentRow>(
   'hydrate_contents',
-  `SELECT c.id, c.author_id, c.publish_time, c.text, c.media, c.visibility, c.repost_of,
-          u.has_pulled_contents OR ${followerCountSql('u')} > $2::int AS is_big
-     FROM contents c JOIN users u ON u.id = c.author_id
+  `SELECT c.id, c.author_id, c.publish_time, c.text, c.media, c.visibility, c.repost_of
+     FROM contents c
     WHERE c.id = ANY($1::numeric[]) AND c.deleted_at IS NULL`,
 );
 
@@ -28,13 +25,12 @@ export interface UserRow {
   handle: string;
   display_name: string;
   avatar_url: string | null;
-  is_big: boolean;
 }
 
-/** $1 user ids, $2 FANOUT_PUSH_THRESHOLD. */
+/** $1 user ids. */
 export const findUserRows = defineStatement<UserRow>(
   'hydrate_users',
-  `SELECT id, handle, display_name, avatar_url, has_pulled_contents OR ${followerCountSql('u')} > $2::int AS is_big
+  `SELECT id, handle, display_name, avatar_url
      FROM users u WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL`,
 );
 

@@ -62,7 +62,7 @@ export function createHydrationParts(app: App): HydrationParts {
   });
   return {
     deps: {
-      sources: createLocalSources(app.database.pool, config.FANOUT_PUSH_THRESHOLD),
+      sources: createLocalSources(app.database.pool),
       cache,
       timeoutMs: config.SOURCE_TIMEOUT_MS,
       metrics: {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { createDetailCache, type DetailCache } from '../../src/feed/detail-cache.js';
-import type { ContentDetails, MaybeBig } from '../../src/feed/sources.js';
+import type { ContentDetails } from '../../src/feed/sources.js';
 import {
   contentKey,
   INVALIDATE_ALL,
@@ -13,7 +13,7 @@ import { openRedis } from '../../src/stores/redis.js';
 import { startTestRedis } from '../harness/services.js';
 
 const ID = 42n;
-const content = (text: string, isBigAccount = true, contentId = ID): ContentDetails & MaybeBig => ({
+const content = (text: string, contentId = ID): ContentDetails => ({
   contentId,
   authorId: 1n,
   publishTime: 1,
@@ -21,7 +21,6 @@ const content = (text: string, isBigAccount = true, contentId = ID): ContentDeta
   media: [],
   visibility: 'PUBLIC',
   repostOf: null,
-  isBigAccount,
 });
 const textOf = (outcomes: unknown[]) => (outcomes[0] as ContentDetails).text;
 
@@ -29,12 +28,12 @@ const textOf = (outcomes: unknown[]) => (outcomes[0] as ContentDetails).text;
 function createSource() {
   const waiting: ((text: string) => void)[] = [];
   const find = (ids: readonly bigint[]) =>
-    new Promise<Map<bigint, ContentDetails & MaybeBig>>((resolve) => {
-      waiting.push((text) => resolve(new Map(ids.map((id) => [id, content(text, true, id)]))));
+    new Promise<Map<bigint, ContentDetails>>((resolve) => {
+      waiting.push((text) => resolve(new Map(ids.map((id) => [id, content(text, id)]))));
     });
   return { find, waiting, answer: (text: string) => waiting.splice(0).forEach((resolve) => resolve(text)) };
 }
-const finds = (value: ContentDetails & MaybeBig) => {
+const finds = (value: ContentDetails) => {
   const find = () => (find.count++, Promise.resolve(new Map([[value.contentId, value]])));
   find.count = 0;
   return find;
@@ -91,15 +90,6 @@ describe('the detail cache', () => {
     expect(cache.bytes).toBe(0);
   });
 
-  it('lets the contents of ordinary accounts pass through', async () => {
-    const cache = createCache();
-    const find = finds(content('small', false));
-    await cache.contents.load([ID], find);
-    await cache.contents.load([ID], find);
-    expect(find.count).toBe(2);
-    expect(cache.bytes).toBe(0);
-  });
-
   it('looks a value up again when its time is over', async () => {
     const cache = createCache();
     const find = finds(content('text'));
@@ -114,8 +104,7 @@ describe('the detail cache', () => {
 
   it('stays within its bytes, dropping what was used least recently', async () => {
     const cache = createCache(100_000);
-    const load = (id: bigint, length: number) =>
-      cache.contents.load([id], finds(content('x'.repeat(length), true, id)));
+    const load = (id: bigint, length: number) => cache.contents.load([id], finds(content('x'.repeat(length), id)));
     for (let id = 1n; id <= 200n; id++) {
       await load(id, 1_000);
       expect(cache.bytes).toBeLessThanOrEqual(100_000);
@@ -123,7 +112,7 @@ describe('the detail cache', () => {
     expect(cache.bytes).toBeGreaterThan(90_000);
     await load(1_000n, 60_000); // 120 KB: more than the whole cache.
     expect(cache.bytes).toBeLessThanOrEqual(100_000);
-    const find = finds(content('again', true, 200n));
+    const find = finds(content('again', 200n));
     await cache.contents.load([200n], find);
     expect(find.count).toBe(0);
   });

@@ -47,7 +47,7 @@ afterAll(async () => {
 
 function hydrate(overrides: Partial<HydrationDeps> = {}, as: typeof viewer | null = viewer) {
   asked.length = 0;
-  return createHydration({ sources: createLocalSources(counted, 10), timeoutMs: 5_000, ...overrides }, { viewer: as });
+  return createHydration({ sources: createLocalSources(counted), timeoutMs: 5_000, ...overrides }, { viewer: as });
 }
 
 async function loadPage(hydration: ReturnType<typeof hydrate>, ids: readonly bigint[]) {
@@ -90,8 +90,7 @@ describe('hydration', () => {
     const metrics = { observeBatch: (source: string, size: number) => void (batches[source] = size) };
     const posts = await loadPage(hydrate({ cache, metrics }), page);
     expect(posts.map((post) => post.author?.userId)).toEqual(page.map((id) => 901n + (id % 5n)));
-    // One author of five is big: above the threshold of 10 followers.
-    expect(batches).toEqual({ content: 40, user: 4, counter: 50, like: 50 });
+    expect(batches).toEqual({ counter: 50, like: 50 });
   });
 
   it('reads ids, media and absent rows as they are', async () => {
@@ -131,7 +130,7 @@ describe('hydration', () => {
   });
 
   it('loses the fields of a source that times out, not the page', async () => {
-    const local = createLocalSources(counted, 10);
+    const local = createLocalSources(counted);
     const signals: AbortSignal[] = [];
     const silent = (_: unknown, signal: AbortSignal) => (signals.push(signal), new Promise<never>(() => undefined));
     const sources: Sources = { ...local, counters: { ...local.counters, findCounters: silent } };
@@ -148,7 +147,7 @@ describe('hydration', () => {
   });
 
   it('keeps the cause of a failure, asks again in the next request and holds no failure', async () => {
-    const local = createLocalSources(counted, 10);
+    const local = createLocalSources(counted);
     const cache = createDetailCache({ maxBytes: 1e6, ttlMs: 60_000, clock: Date.now });
     const cause = new Error('connect ECONNREFUSED 10.0.0.7');
     const sources: Sources = { ...local, contents: { findContents: () => Promise.reject(cause) } };

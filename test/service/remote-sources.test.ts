@@ -76,9 +76,8 @@ describe('a foreign service', () => {
         media: [{ url: 'https://example.org/a.png', kind: 'IMAGE', width: 10, height: null, altText: null }],
         visibility: 'PUBLIC',
         repostOf: null,
-        isBigAccount: false,
       },
-      { userId: 7n, handle: 'ann', displayName: 'Ann', avatarUrl: null, isBigAccount: false },
+      { userId: 7n, handle: 'ann', displayName: 'Ann', avatarUrl: null },
       { likes: 2, comments: 1, reposts: 2, favorites: 3 },
       false,
     ]);

@@ -31,7 +31,7 @@ async function ask(viewerId: number | null, source: string, variableValues: Reco
   statements.length = 0;
   const viewer = viewerId === null ? null : as(viewerId);
   const hydration = createHydration(
-    { sources: createLocalSources(world.database.pool, 10), timeoutMs: 5000 },
+    { sources: createLocalSources(world.database.pool), timeoutMs: 5000 },
     { viewer },
   );
   const result = await graphql({ schema, source, variableValues, contextValue: { viewer, requestId: 'r', hydration } });
