@@ -18,8 +18,13 @@ export interface Hydration {
   readonly viewerLikes: Loads<boolean>;
 }
 
-interface Loads<V> {
+/** One kind of thing, by id. */
+export interface Loads<V> {
   load(id: bigint): Promise<V>;
+  /** As many loads at once. Never rejects: what failed is told by `peek`. */
+  prefetch(ids: readonly bigint[]): Promise<void>;
+  /** What a prefetch has found, without a promise; undefined when there was none. */
+  peek(id: bigint): V | Error | undefined;
   /** The request changed it: the next load looks it up anew. */
   forget(id: bigint): void;
 }
@@ -67,14 +72,31 @@ export function createHydration(deps: HydrationDeps, asker: Asker): Hydration {
           const liked = await findLiked(ids);
           return ids.map((id) => liked.get(id) ?? false);
         })
-      : { load: async () => false, forget: () => undefined },
+      : {
+          load: async () => false,
+          prefetch: () => Promise.resolve(),
+          peek: () => false,
+          forget: () => undefined,
+        },
   };
 }
 
 /** A Map compares bigints by value, so that DataLoader needs no cacheKeyFn for them. */
 function createLoader<V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Error)[]>): Loads<V> {
   const loader = new DataLoader<bigint, V>(loadBatch, { maxBatchSize: HYDRATION_BATCH_MAX });
-  return { load: (id) => loader.load(id), forget: (id) => void loader.clear(id) };
+  const found = new Map<bigint, V | Error>();
+  return {
+    load: (id) => loader.load(id),
+    async prefetch(ids) {
+      const results = await loader.loadMany(ids);
+      ids.forEach((id, i) => found.set(id, results[i] as V | Error));
+    },
+    peek: (id) => found.get(id),
+    forget(id) {
+      found.delete(id);
+      loader.clear(id);
+    },
+  };
 }
 
 async function loadThrough<V>(

@@ -8,6 +8,7 @@ import { readReference } from '../read-reference.js';
 import { requireViewer } from '../require-viewer.js';
 import { shareable } from '../shareable.js';
 import type { Resolvers } from './generated.js';
+import { prefetchContents } from './prefetch-contents.js';
 
 /** Every field of schema/timeline.graphql. Thin: they read arguments, call the feed and hand on refs. */
 export function createTimelineResolvers(feed: FeedDeps): Resolvers {
@@ -22,8 +23,14 @@ export function createTimelineResolvers(feed: FeedDeps): Resolvers {
         readFanout(feed.pool, requireViewer(ctx), parseId(contentId, 'contentId')),
     },
     TimelineConnection: {
-      edges: ({ edges }) => [...edges],
-      nodes: ({ edges }) => [...edges],
+      edges: async ({ edges }, _, ctx, info) => {
+        await prefetchContents(idsOf(edges), ctx, info, ['node']);
+        return [...edges];
+      },
+      nodes: async ({ edges }, _, ctx, info) => {
+        await prefetchContents(idsOf(edges), ctx, info);
+        return [...edges];
+      },
       pageInfo: (page) => page,
     },
     TimelineEdge: { node: (edge) => edge },
@@ -48,6 +55,8 @@ export function createTimelineResolvers(feed: FeedDeps): Resolvers {
     },
   };
 }
+
+const idsOf = (edges: readonly { contentId: bigint }[]): bigint[] => edges.map(({ contentId }) => contentId);
 
 /** A reference from another subgraph is checked like anything else that a viewer asks for, all of a request at once. */
 function createVisibleLoaders(feed: FeedDeps): (ctx: RequestContext) => DataLoader<bigint, boolean> {
