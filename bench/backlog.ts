@@ -15,7 +15,7 @@ import { createFeed, createInboxStore, type Feed } from '../src/wiring/feed.js';
 import { prepareStores, startAll } from '../src/wiring/start-all.js';
 import { harnessLog } from '../test/harness/harness-log.js';
 import { postGraphql } from '../test/harness/tiny-subgraphs.js';
-import { startPrivateServices } from '../test/stress/private-services.js';
+import { startPrivateServices } from '../test/load/private-services.js';
 
 const { values: options } = parseArgs({
   options: {

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedRedis, type EmbeddedRedis } from '../../src/embedded/redis.js';
-import { findFreePort } from '../../src/embedded/private-files.js';
-import { harnessLog } from './harness-log.js';
+import { startRedisServer, type TestRedis } from './redis-server.js';
 import { withDatabase } from './template-database.js';
+
+export type { TestRedis } from './redis-server.js';
 
 let databasesMade = 0;
 
@@ -19,46 +19,13 @@ export async function createEmptyDatabase(): Promise<{ databaseUrl: string; drop
   return createDatabase('');
 }
 
-export type TestRedis = {
-  redisUrl: string;
-  stop(): Promise<void>;
-  /** SIGKILL, as a crash does it. */
-  kill(): Promise<void>;
-  /** The same address and password again; without keepData it comes back empty. */
-  restart(keepData?: boolean): Promise<void>;
-};
-
 /** A private Redis, in less than 0.3 s. Stop it at the end of the file. */
 export async function startTestRedis(): Promise<TestRedis> {
   const dataDir = mkdtempSync(join(readEnvironment('TIDELINE_TEST_DIR'), 'servers', 'redis-'));
   const libraryPath = readEnvironment('TIDELINE_TEST_REDIS_LIB') || null;
   const binary = { path: readEnvironment('TIDELINE_TEST_REDIS_BIN'), libraryPath, version: '' };
-  const start = (port?: number) =>
-    startEmbeddedRedis({ dataDir, log: silentLog, persistent: true, binary, ...(port === undefined ? {} : { port }) });
-
-  let server: EmbeddedRedis | null = await start(await findFreePort());
-  const redisUrl = server.url;
-  const stop = async () => {
-    await server?.stop();
-    server = null;
-  };
-  return {
-    redisUrl,
-    stop,
-    async kill() {
-      await server?.kill();
-      server = null;
-    },
-    async restart(keepData = true) {
-      await stop();
-      if (!keepData) rmSync(join(dataDir, 'redis', 'appendonlydir'), { recursive: true, force: true });
-      server = await start(Number(new URL(redisUrl).port));
-    },
-  };
+  return startRedisServer({ dataDir, binary });
 }
-
-// A test that kills its server expects the server to be gone.
-const silentLog = { ...harnessLog, warn: () => undefined, error: () => undefined };
 
 async function createDatabase(clause: string): Promise<{ databaseUrl: string; drop(): Promise<void> }> {
   const url = readEnvironment('TIDELINE_TEST_PG_URL');

@@ -1,23 +1,17 @@
 // `npm run stress -- [--seconds N] [--graph FILE] [--small]`: writers, readers and workers as processes of their own on one
 // database and one Redis. Each read must lie between the oracle at its start and the oracle at its end, and after the
 // last delivery the feeds of many readers must equal the oracle. Prints one line of JSON; ends with 1 on any fault.
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openApp, type App } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
-import { readDeliveryState } from '../../src/stores/status.js';
-import { sampleReaders } from '../../src/verify/sample-readers.js';
-import { isFaulty, verifyReaders } from '../../src/verify/verify-reader.js';
-import { createFeed, createInboxStore } from '../../src/wiring/feed.js';
 import { prepareStores } from '../../src/wiring/start-all.js';
 import { generateGraph } from '../harness/graphs.js';
-import type { ChildTask } from './crowd.js';
-import { loadGraph, readGraph, recordChanges } from './load-graph.js';
-import { startPrivateServices } from './private-services.js';
-import type { ReaderReport } from './reader.js';
-import type { WriterReport } from './writer.js';
+import { forkScript, runChildren, stopChild, sum, sumUp } from '../load/children.js';
+import { loadGraph, readGraph, recordChanges } from '../load/load-graph.js';
+import { startPrivateServices } from '../load/private-services.js';
+import type { ReaderReport } from '../load/reader.js';
+import { drain, verifyFeeds } from '../load/settle.js';
+import type { WriterReport } from '../load/writer.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -69,17 +63,21 @@ async function run({ database: { pool } }: App) {
   await recordChanges(pool);
   await prepareStores(app);
   say(`${edges.length} mutual follows loaded; ${seconds} s begin`);
-  const workers = size.workers.map((roles) => forkScript('workers/worker.ts', [], { ...env, WORKER_ROLES: roles }));
+  const workers = size.workers.map((roles) =>
+    forkScript('workers/worker.ts', [], { env: { ...env, WORKER_ROLES: roles } }),
+  );
   const crashes: string[] = [];
   for (const worker of workers) worker.once('exit', (code) => code !== 0 && crashes.push(`worker: ${String(code)}`));
+  const task = { seconds, quietMs: size.quietMs, expectsOutages: false, env, crashes };
   const [written, read] = await Promise.all([
-    runChildren<WriterReport>('test/stress/writer.ts', size.writers, crashes),
-    runChildren<ReaderReport>('test/stress/reader.ts', size.readers, crashes),
+    runChildren<WriterReport>('test/load/writer.ts', size.writers, task),
+    runChildren<ReaderReport>('test/load/reader.ts', size.readers, task),
   ]);
-  const drainedAfterMs = await drain(crashes);
-  const verify = await verifyAll();
+  const { tookMs: drainedAfterMs, left } = await drain(pool, { timeoutMs: DRAIN_MS, say });
+  if (left.events + left.fanouts > 0) crashes.push(`not drained: ${JSON.stringify(left)}`);
+  const verify = await verifyFeeds(app, size.verified, say);
   for (const worker of workers) worker.removeAllListeners('exit');
-  await Promise.all(workers.map(stop));
+  await Promise.all(workers.map((worker) => stopChild(worker)));
   const { rows } = await pool.query<{ deliveries: string; big: string }>(
     `SELECT (SELECT coalesce(sum(delivered_count), 0) FROM fanouts) AS deliveries,
        (SELECT count(*) FROM users WHERE follower_count > $1) AS big`,
@@ -89,6 +87,7 @@ async function run({ database: { pool } }: App) {
     missing: sum(read.map((report) => report.faults.missing)),
     extra: sum(read.map((report) => report.faults.extra)),
     misordered: sum(read.map((report) => report.faults.misordered)),
+    duplicated: sum(read.map((report) => report.faults.duplicated)),
     crashed: crashes.length,
   };
   for (const crash of crashes) say(crash);
@@ -108,84 +107,6 @@ async function run({ database: { pool } }: App) {
     faults,
     verify,
   };
-}
-
-function forkScript(script: string, args: readonly string[], environment: Record<string, string> = env): ChildProcess {
-  const loaders = ['./scripts/lib/register-typescript.mjs', './scripts/lib/end-with-parent.mjs'];
-  return fork(script, args, {
-    execArgv: loaders.flatMap((loader) => ['--import', loader]),
-    env: { PATH: process.env['PATH'], ...environment },
-  });
-}
-
-/** Reports of those that ended well; the others are crashes. */
-async function runChildren<Report>(script: string, count: number, crashes: string[]): Promise<Report[]> {
-  const reports = Array.from({ length: count }, async (_, index) => {
-    const task: ChildTask = { index, count, seconds, quietMs: size.quietMs };
-    const child = forkScript(script, [JSON.stringify(task)]);
-    let report: Report | undefined;
-    child.once('message', (message) => (report = message as Report));
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    if (!report) crashes.push(`${script} ended without a report: ${code ?? String(signal)}`);
-    return report ? [report] : [];
-  });
-  return (await Promise.all(reports)).flat();
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
-}
-
-/** Waits until everything is delivered; gives up on a failed task, or when it takes too long. */
-async function drain(crashes: string[]): Promise<number> {
-  const startedAt = Date.now();
-  const { pool } = app.database;
-  for (let shownAt = startedAt; ;) {
-    const { fanouts } = await readDeliveryState(pool);
-    const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM events WHERE relayed_at IS NULL');
-    const left = fanouts.PENDING + fanouts.RUNNING + fanouts.FAILED + Number(rows[0]?.n);
-    const tookMs = Date.now() - startedAt;
-    if (left === 0) return tookMs;
-    if (fanouts.FAILED > 0 || tookMs > DRAIN_MS) {
-      crashes.push(`not drained: ${JSON.stringify(fanouts)}`);
-      return tookMs;
-    }
-    if (Date.now() - shownAt > 10_000) {
-      shownAt = Date.now();
-      say(`draining: ${left} left`);
-    }
-    await pause(100);
-  }
-}
-
-async function verifyAll() {
-  const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
-  const userIds = await sampleReaders(app.database.pool, size.verified);
-  const verify = { users: userIds.length, entries: 0, faulty: 0, missing: 0, extra: 0, misordered: 0 };
-  await verifyReaders(feed, userIds, {
-    pageSize: 100,
-    onVerdict(verdict) {
-      verify.entries += verdict.shown;
-      for (const kind of ['missing', 'extra', 'misordered'] as const) verify[kind] += verdict[kind].length;
-      if (!isFaulty(verdict)) return;
-      verify.faulty += 1;
-      say(`user ${verdict.userId}: ${verdict.missing.length} missing, ${verdict.extra.length} extra`);
-    },
-  });
-  return verify;
-}
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-
-function sumUp(reports: readonly WriterReport[]): Record<string, number> {
-  const names = Object.keys(reports[0] ?? {}).filter((name) => name !== 'kind') as Exclude<
-    keyof WriterReport,
-    'kind'
-  >[];
-  return Object.fromEntries(names.map((name) => [name, sum(reports.map((report) => report[name]))]));
 }
 
 let outcome;

@@ -9,7 +9,8 @@ import { runChild } from './crowd.js';
 // for a while after each change (quietMs).
 
 const report = {
-  kind: 'writer' as const,
+  /** Steps that failed because a store was away. */
+  outages: 0,
   published: 0,
   deleted: 0,
   hiddenOrShown: 0,

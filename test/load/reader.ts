@@ -1,22 +1,21 @@
 import type { Entry } from '../../src/domain/entry.js';
 import type { Pool } from '../../src/stores/database.js';
-import { compareWalk } from '../../src/verify/compare-walk.js';
-import { readOracle } from '../../src/verify/oracle.js';
-import { walkFeed } from '../../src/verify/walk-feed.js';
 import { createFeed, type Feed } from '../../src/wiring/feed.js';
 import { runChild } from './crowd.js';
+import { FAULT_KINDS, judgeRead } from './judge-read.js';
 
 // A process that reads first pages and walks with cursors, as the timeline subgraph does, with the rebuilding behind it.
 // Each read must lie between the oracle before it and the oracle after it.
 
 const report = {
-  kind: 'reader' as const,
+  /** Steps that failed because a store was away. */
+  outages: 0,
   reads: 0,
   entries: 0,
   slowestMs: 0,
   /** Took so long that the oracles may have missed a state between them. */
   notJudged: 0,
-  faults: { missing: 0, extra: 0, misordered: 0 },
+  faults: { missing: 0, extra: 0, misordered: 0, duplicated: 0 },
   /** The first ones, with what the stores say right after. */
   examples: [] as object[],
 };
@@ -72,34 +71,21 @@ await runChild(async (app, crowd, { quietMs }) => {
     const userId = crowd.draw();
     const pageSize = 1 + Math.floor(Math.random() * PAGE_SIZE_MAX);
     const pagesMax = Math.random() < 0.7 ? 1 : 2 + Math.floor(Math.random() * (PAGES_MAX - 1));
-    const limit = pageSize * pagesMax + 1;
-    const startedAt = Date.now();
-    const before = await readOracle(feed, userId, { nowMs: startedAt, limit });
-    const walk = await walkFeed(feed, userId, { pageSize, pagesMax });
-    const after = await readOracle(feed, userId, { nowMs: Date.now(), limit });
-    const tookMs = Date.now() - startedAt;
+    const { entries, startedAt, tookMs, ...found } = await judgeRead(feed, userId, { pageSize, pagesMax });
     report.reads += 1;
-    report.entries += walk.entries.length;
+    report.entries += entries.length;
     report.slowestMs = Math.max(report.slowestMs, tookMs);
     if (tookMs > quietMs) {
       report.notJudged += 1;
       return;
     }
-    const found = compareWalk(walk.entries, { before, after, isWhole: walk.isWhole });
     const faults = { ...found, extra: await withoutPassing(feed.pool, userId, found.extra, startedAt) };
-    for (const kind of ['missing', 'extra', 'misordered'] as const) {
+    for (const kind of FAULT_KINDS) {
       report.faults[kind] += faults[kind].length;
       for (const entry of faults[kind].slice(0, 1)) {
         if (report.examples.length >= EXAMPLES_MAX) continue;
-        const read = {
-          kind,
-          userId: String(userId),
-          contentId: String(entry.contentId),
-          pageSize,
-          pagesMax,
-          startedAt,
-          tookMs,
-        };
+        const ids = { userId: String(userId), contentId: String(entry.contentId) };
+        const read = { kind, ...ids, pageSize, pagesMax, startedAt, tookMs };
         report.examples.push({ ...read, ...(await describeEntry(feed, userId, entry)) });
       }
     }
