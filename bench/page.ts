@@ -13,9 +13,9 @@ import { rebuildInbox } from '../src/fanout/rebuild-inbox.js';
 import { mintToken } from '../src/identity.js';
 import { migrateDatabase } from '../src/stores/migrate.js';
 import { createInboxStore } from '../src/wiring/feed.js';
-import { prepareStores } from '../src/wiring/start-all.js';
+import { prepareStores } from '../src/wiring/prepare-stores.js';
 import { harnessLog } from '../test/harness/harness-log.js';
-import { startPrivateServices } from '../test/stress/private-services.js';
+import { startPrivateServices } from '../test/load/private-services.js';
 import { findPostgresPid, findRedisPid, readCpuUs } from './lib/process-cpu.js';
 
 const { values: options } = parseArgs({

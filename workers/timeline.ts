@@ -1,4 +1,4 @@
-import { prepareStores } from '../src/wiring/start-all.js';
+import { prepareStores } from '../src/wiring/prepare-stores.js';
 import { startTimelineSubgraph } from '../src/wiring/subgraphs.js';
 import { runProcess } from '../src/wiring/run-process.js';
 

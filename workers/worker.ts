@@ -1,4 +1,5 @@
-import { prepareStores, startWorkerProcess } from '../src/wiring/start-all.js';
+import { prepareStores } from '../src/wiring/prepare-stores.js';
+import { startWorkerProcess } from '../src/wiring/worker-process.js';
 import { runProcess } from '../src/wiring/run-process.js';
 
 await runProcess('worker', async (app) => {

@@ -28,8 +28,8 @@ export interface Crowd {
 }
 
 /**
- * The life of a child: stores, crowd, `step` until its time is over, with a report to the parent now and then and at the
- * end. A child that fails ends with an exit code, which its parent counts as a fault.
+ * The life of a child: stores, crowd, `step` until its time is over or its parent sends a message, with a report to the
+ * parent now and then and at the end. A child that fails ends with an exit code, which its parent counts as a fault.
  */
 export async function runChild(
   start: (app: App, crowd: Crowd, task: ChildTask) => Promise<() => Promise<void>>,
@@ -37,7 +37,8 @@ export async function runChild(
 ): Promise<void> {
   process.once('disconnect', () => process.exit(1));
   const task = JSON.parse(process.argv[2] ?? '') as ChildTask;
-  const end = Date.now() + 1_000 * task.seconds;
+  let end = Date.now() + 1_000 * task.seconds;
+  process.once('message', () => (end = 0));
   const bearOutages = async <T>(work: () => Promise<T>): Promise<T | null> =>
     work().catch(async (error: unknown) => {
       if (!task.expectsOutages || !isOutage(error)) throw error;

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { TidelineError } from '../../src/domain/errors.js';
-import { createIdGenerator } from '../../src/social/id-generator.js';
-import { createSocial } from '../../src/social/create-social.js';
 import { createInboxStore, createOutboxProjections } from '../../src/wiring/feed.js';
 import { runChild } from './crowd.js';
+import { as, openSocial } from './open-social.js';
 
 // A process that changes feeds in every way: see `weights`. Things belong to one writer each, which leaves them quiet
 // for a while after each change (quietMs).
@@ -32,25 +31,12 @@ const REFUSALS: readonly string[] = ['BAD_USER_INPUT', 'NOT_FOUND', 'FORBIDDEN']
 const LAPSES_MS = [8, 31].map((days) => days * 86_400_000);
 
 await runChild(async (app, crowd, { quietMs }) => {
-  const { pool, prisma } = app.database;
-  const ids = createIdGenerator({ pool, clock: app.clock, log: app.log });
-  app.onClose(() => ids.close());
-  const onContentChanged = () => undefined;
-  const { cursorKeys } = app.config;
-  const social = createSocial({
-    pool,
-    prisma,
-    ids,
-    clock: app.clock,
-    cursorKeys,
-    onContentChanged,
-    onUserChanged: onContentChanged,
-  });
+  const { pool } = app.database;
+  const social = openSocial(app);
   const [inboxes, projections] = [createInboxStore(app), createOutboxProjections(app)];
   const mine: { contentId: bigint; authorId: bigint }[] = [];
   const changedAt = new Map<string, number>();
 
-  const as = (userId: bigint) => ({ userId, isAdmin: false });
   const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(Math.random() * items.length)];
   function isQuiet(thing: string): boolean {
     const now = Date.now();

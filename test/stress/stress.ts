@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { openApp, type App } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
-import { prepareStores } from '../../src/wiring/start-all.js';
+import { prepareStores } from '../../src/wiring/prepare-stores.js';
 import { generateGraph } from '../harness/graphs.js';
 import { forkScript, runChildren, stopChild, sum, sumUp } from '../load/children.js';
 import { loadGraph, readGraph, recordChanges } from '../load/load-graph.js';
