@@ -50,6 +50,8 @@ const schema = z.object({
   FANOUT_ATTEMPTS: count(5),
   DISPATCHER_CONCURRENCY: count(4),
   EXECUTOR_CONCURRENCY: count(4),
+  EXECUTOR_AUTHOR_SHARE: z.coerce.number().positive().max(1).default(0.5),
+  JOB_LOCK_MS: count(30_000, 100),
   WORKER_ROLES: z
     .string()
     .default('relay,dispatcher,executor,maintenance')
@@ -57,6 +59,7 @@ const schema = z.object({
     .pipe(z.array(z.enum(['relay', 'dispatcher', 'executor', 'maintenance'])).min(1)),
   RELAY_POLL_MS: count(1000),
   SWEEP_INTERVAL_MS: count(30_000),
+  STUCK_AFTER_MS: count(60_000, 0),
   AUDIT_INTERVAL_MS: count(60_000, 0),
   OUTBOX_MAX_ENTRIES: count(1000),
   STAND_IN_CONCURRENCY: count(8),

@@ -3,12 +3,20 @@ import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
 import { addRebuildCommand } from './rebuild.js';
+import { addRetryCommand } from './retry.js';
 import { addStatusCommand } from './status.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
 
 const program = new Command('tideline').description('Commands on a Tideline installation.').showHelpAfterError();
-const commands = [addImportCommand, addTokenCommand, addStatusCommand, addVerifyCommand, addRebuildCommand];
+const commands = [
+  addImportCommand,
+  addTokenCommand,
+  addStatusCommand,
+  addVerifyCommand,
+  addRebuildCommand,
+  addRetryCommand,
+];
 for (const addCommand of commands) addCommand(program);
 
 try {

@@ -7,11 +7,10 @@ import {
   type ActivityWindows,
   type DeliveryMode,
 } from '../domain/push-policy.js';
-import { pushTaskJobId, pushTaskOptions } from '../jobs/catalog.js';
-import type { Queues } from '../jobs/queues.js';
 import { listWaitingTasks } from '../stores/fanout-tasks.js';
 import { inTransaction, type Pool, type Queryable } from '../stores/database.js';
 import {
+  countOutstandingTargets,
   findFanout,
   lockAuthorRow,
   lockFanout,
@@ -26,10 +25,10 @@ import {
 import { walkFollowers } from '../stores/follower-walk.js';
 import { lockFeedState, type FeedState } from '../stores/feed-state.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
+import { queueTask, requeueTask, type QueueTaskDeps } from './queue-task.js';
 
-export interface PlanDeps {
+export interface PlanDeps extends QueueTaskDeps {
   readonly pool: Pool;
-  readonly queues: Pick<Queues, 'pushTasks'>;
   /** Projections of big accounts' outboxes. */
   readonly outboxes: Pick<InboxStore, 'insert'>;
   readonly clock: Clock;
@@ -37,34 +36,49 @@ export interface PlanDeps {
   readonly chunkSize: number;
   readonly tasksPerContent: number;
   readonly tasksTotal: number;
-  readonly attempts: number;
+  /** Aborted when the process stops: a plan ends its turn then. */
+  readonly stop?: AbortSignal;
 }
 
 /** `queuedTasks`: tasks below this number are in the queue. */
 export interface PlanProgress {
   readonly queuedTasks: number;
-  /** False: the bound on outstanding tasks is reached; go on later. */
-  readonly isPlanned: boolean;
+  /** `planned`: nothing is left. `turn`: others have a turn first. `full`: a bound on outstanding tasks is reached. */
+  readonly end: 'planned' | 'turn' | 'full';
+  /** Of its tasks: the author's with the least to deliver goes first. */
+  readonly priority: number;
 }
 
+/** Steps after which a plan lets others go first: some 100 ms. A big plan must not keep a small one waiting. */
+const TURN_STEPS = 8;
+
 /**
- * Cuts one content's followers into tasks. Each task is saved together with how far the plan has come, then queued; so
- * a plan that died goes on behind the last saved task, and queues again those that it may not have queued.
- * `queuedTasks` is what an earlier run of the same job reported.
+ * Cuts one content's followers into tasks, for one turn. Each task is saved together with how far the plan has come, then
+ * queued; so a plan that died goes on behind the last saved task, and queues again those that it may not have queued.
+ * `queuedTasks` is what an earlier turn of the same job reported.
  */
 export async function planFanout(deps: PlanDeps, contentId: bigint, queuedTasks: number): Promise<PlanProgress> {
   const known = await findFanout(deps.pool, contentId);
-  if (!known || known.state === 'DONE') return { queuedTasks, isPlanned: true };
-  await requeueTasks(deps, known, queuedTasks);
-  for (let queued = Math.max(queuedTasks, known.taskCount); ;) {
-    if (!(await hasRoom(deps, contentId))) return { queuedTasks: queued, isPlanned: false };
+  if (!known || known.state === 'DONE') return { queuedTasks, end: 'planned', priority: 1 };
+  const priority = await priorityOf(deps, known.authorId);
+  await requeueTasks(deps, known, queuedTasks, priority);
+  let queued = Math.max(queuedTasks, known.taskCount);
+  for (let steps = 0; steps < TURN_STEPS && !deps.stop?.aborted; steps += 1) {
+    if (!(await hasRoom(deps, contentId))) return { queuedTasks: queued, end: 'full', priority };
     const step = await planTask(deps, contentId);
     if (step && step.userIds.length > 0) {
-      await queueTask(deps, step.fanout, step.taskNo, step.userIds);
+      await queueTask(deps, step.fanout, { ...step, priority });
       queued = step.taskNo + 1;
     }
-    if (!step || step.isLast) return { queuedTasks: queued, isPlanned: true };
+    if (!step || step.isLast) return { queuedTasks: queued, end: 'planned', priority };
   }
+  return { queuedTasks: queued, end: 'turn', priority };
+}
+
+/** By all that the author has to deliver right now: ten posts to a hundred followers count as one to a thousand. */
+export async function priorityOf({ pool }: Pick<PlanDeps, 'pool'>, authorId: bigint): Promise<number> {
+  const { followerCount } = await readAuthor(pool, authorId);
+  return deliveryPriority(followerCount + (await countOutstandingTargets(pool, authorId)));
 }
 
 /** One task in one transaction; null when there was nothing left to plan. */
@@ -125,49 +139,32 @@ async function chooseMode(
 }
 
 /** Dormant readers are skipped in both modes; the margin is explained in domain/push-policy.ts. */
-const activeSince = (deps: PlanDeps, mode: DeliveryMode | null, windows: ActivityWindows): number =>
-  deps.clock() - (mode === 'ACTIVE_FOLLOWERS' ? windows.activeMs : windows.dormantMs) - ACTIVITY_MARGIN_MS;
+export const activeSince = (
+  deps: Pick<PlanDeps, 'clock'>,
+  mode: DeliveryMode | null,
+  windows: ActivityWindows,
+): number => deps.clock() - (mode === 'ACTIVE_FOLLOWERS' ? windows.activeMs : windows.dormantMs) - ACTIVITY_MARGIN_MS;
 
-/** Outstanding tasks are bounded per content and in all, so that a post with ten million followers cannot fill Redis. */
+/**
+ * Outstanding tasks are bounded per content and in all, so that a post with ten million followers cannot fill Redis. The
+ * first task of a content finds room up to twice the bound in all: big plans that fill it do not keep small ones out.
+ */
 async function hasRoom(deps: PlanDeps, contentId: bigint): Promise<boolean> {
   const fanout = await findFanout(deps.pool, contentId);
   if (!fanout) return true;
   const outstanding = fanout.taskCount - fanout.finishedTaskCount - fanout.failedTaskCount;
-  if (outstanding === 0) return true;
   if (outstanding >= deps.tasksPerContent) return false;
   const counts = await deps.queues.pushTasks.getJobCounts('wait', 'prioritized', 'active', 'delayed');
-  return Object.values(counts).reduce((sum, n) => sum + n, 0) < deps.tasksTotal;
+  const inAll = Object.values(counts).reduce((sum, n) => sum + n, 0);
+  return inAll < (outstanding === 0 ? 2 : 1) * deps.tasksTotal;
 }
 
-async function queueTask(deps: PlanDeps, fanout: Fanout, taskNo: number, userIds: readonly bigint[]): Promise<void> {
-  const priority = deliveryPriority((await readAuthor(deps.pool, fanout.authorId)).followerCount);
-  const { contentId, publishTime } = fanout;
-  await deps.queues.pushTasks.add(
-    'push',
-    { v: 1, contentId: String(contentId), publishTime, taskNo, userIds: userIds.map(String) },
-    { ...pushTaskOptions(deps.attempts), jobId: pushTaskJobId(contentId, taskNo), priority },
-  );
-}
-
-/**
- * Queues saved tasks that may not be queued. Targets are walked again: whoever followed or came back since is covered by
- * a seq, and whoever left is filtered at read, so the walk may differ from the first one. It has no limit, because a
- * first target must not fall behind newcomers. Adding a known job changes nothing.
- */
-async function requeueTasks(deps: PlanDeps, fanout: Fanout, fromTaskNo: number): Promise<void> {
+/** Queues saved tasks that may not be queued. */
+async function requeueTasks(deps: PlanDeps, fanout: Fanout, fromTaskNo: number, priority: number): Promise<void> {
   if (fanout.taskCount <= fromTaskNo) return;
   const tasks = await listWaitingTasks(deps.pool, fanout.contentId, fromTaskNo);
   const policy = await inTransaction(deps.pool, lockFeedState);
   for (const task of tasks) {
-    const { userIds } = await walkFollowers(deps.pool, {
-      authorId: fanout.authorId,
-      afterUserId: task.latestUserId ?? task.firstUserId - 1n,
-      throughUserId: task.lastUserId,
-      activeSince: activeSince(deps, fanout.mode, policy),
-      targetsMax: Infinity,
-      pageSize: deps.chunkSize,
-      pagesMax: Infinity,
-    });
-    await queueTask(deps, fanout, task.taskNo, userIds.length > 0 ? userIds : [task.lastUserId]);
+    await requeueTask(deps, fanout, task, { activeSince: activeSince(deps, fanout.mode, policy), priority });
   }
 }

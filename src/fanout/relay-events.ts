@@ -1,7 +1,7 @@
-import { contentEventJobId, contentEventOptions } from '../jobs/catalog.js';
+import { CLEANUP_PRIORITY, contentEventJobId, contentEventOptions, planOptions } from '../jobs/catalog.js';
 import type { Queues } from '../jobs/queues.js';
 import type { Pool } from '../stores/database.js';
-import { listWaitingEvents, markRelayed } from '../stores/relay-events.js';
+import { listWaitingEvents, markRelayed, type OutboxEvent } from '../stores/relay-events.js';
 
 /** Events moved in one round. */
 const RELAY_BATCH = 500;
@@ -24,7 +24,7 @@ export async function relayEvents(deps: { pool: Pool; queues: Pick<Queues, 'cont
         contentId: String(event.contentId),
         queuedTasks: 0,
       },
-      opts: { ...contentEventOptions, jobId: contentEventJobId(event.eventId) },
+      opts: { ...optionsOf(event), jobId: contentEventJobId(event.eventId) },
     })),
   );
   await markRelayed(
@@ -33,3 +33,6 @@ export async function relayEvents(deps: { pool: Pool; queues: Pick<Queues, 'cont
   );
   return events.length;
 }
+
+const optionsOf = ({ type, contentId }: OutboxEvent) =>
+  type === 'content.published' ? planOptions(contentId) : { ...contentEventOptions, priority: CLEANUP_PRIORITY };

@@ -1,50 +1,44 @@
-import { DelayedError, Worker, type Job } from 'bullmq';
+import { Worker, type Job } from 'bullmq';
 import { messageOf } from '../domain/errors.js';
-import { contentEventPayload, CONTENT_EVENT_QUEUE, PUSH_QUEUE, pushTaskPayload } from '../jobs/catalog.js';
+import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../jobs/catalog.js';
 import { queuePrefix } from '../jobs/queues.js';
 import type { Logger } from '../log.js';
-import { isDatabaseAway } from '../stores/database-away.js';
-import { failTask } from '../stores/fanout-tasks.js';
-import { findFanout } from '../stores/fanouts.js';
-import type { InboxStore } from '../stores/inbox/inbox-store.js';
 import type { RedisClient } from '../stores/redis.js';
-import { executeTask, WrongStoreError, type ExecuteDeps, type TaskReport } from './execute-task.js';
-import { planFanout, type PlanDeps } from './plan-fanout.js';
+import { handleContentEvent, type EventDeps } from './handle-content-event.js';
+import { handlePushTask, recordFailure, type TaskDeps } from './handle-push-task.js';
 
-export interface WorkerDeps extends PlanDeps, ExecuteDeps {
-  readonly outboxes: Pick<InboxStore, 'insert' | 'remove'>;
+export interface WorkerDeps extends EventDeps, TaskDeps {
   readonly connection: RedisClient;
   readonly keyPrefix: string;
   readonly dispatcherConcurrency: number;
   readonly executorConcurrency: number;
+  /** JOB_LOCK_MS: a job whose worker has not been heard of for so long is given to another one. */
+  readonly lockMs: number;
+  /** How long running jobs may take to end when the process stops. */
+  readonly drainMs: number;
   readonly log: Logger;
-  /** A content was deleted or changed who may see it: caches everywhere must let go of it. */
-  readonly onContentChanged: (contentId: bigint) => Promise<void>;
-  readonly metrics: {
-    readonly deliveries: { inc(count: number): void };
-    readonly publishToDelivered: { observe(seconds: number): void };
-  };
 }
 
-/** A plan that reached the bound on outstanding tasks looks again after this. */
-const PLAN_PAUSE_MS = 50;
+export interface RunningWorker {
+  /** Lets running batches end and hands over the rest: other workers go on at once. */
+  close(): Promise<void>;
+}
 
-/** A task that was put back is tried again after this. */
-const TASK_PAUSE_MS = 1_000;
+const HAND_OVER_MS = 1_000;
 
 /** The longest pause between two attempts of a job. */
 const BACKOFF_MAX_MS = 60_000;
 
 /** The dispatcher consumes content events. */
-export const startDispatcher = (deps: WorkerDeps): Worker =>
-  startWorker(deps, CONTENT_EVENT_QUEUE, deps.dispatcherConcurrency, (job, token) =>
-    handleContentEvent(deps, job, token),
-  );
+export const startDispatcher = (deps: WorkerDeps): RunningWorker =>
+  startWorker(deps, CONTENT_EVENT_QUEUE, deps.dispatcherConcurrency, (job, token, stop) =>
+    handleContentEvent({ ...deps, stop }, job, token),
+  ).running;
 
 /** The executor delivers chunk tasks. */
-export function startExecutor(deps: WorkerDeps): Worker {
-  const worker = startWorker(deps, PUSH_QUEUE, deps.executorConcurrency, (job, token) =>
-    handlePushTask(deps, job, token),
+export function startExecutor(deps: WorkerDeps): RunningWorker {
+  const { worker, running } = startWorker(deps, PUSH_QUEUE, deps.executorConcurrency, (job, token, stop) =>
+    handlePushTask({ ...deps, stop }, job, token),
   );
   worker.on('failed', (job, error) => {
     if (!job?.finishedOn) return;
@@ -53,80 +47,74 @@ export function startExecutor(deps: WorkerDeps): Worker {
       deps.log.error({ error: messageOf(cause), jobId: job.id }, 'a failed task could not be recorded');
     });
   });
-  return worker;
-}
-
-/** A publication is planned; every other change is announced. A plan that must wait comes back as a delayed job. */
-export async function handleContentEvent(deps: WorkerDeps, job: Job, token: string | undefined): Promise<void> {
-  const event = contentEventPayload.parse(job.data);
-  const contentId = BigInt(event.contentId);
-  if (event.type !== 'content.published') {
-    await deps.onContentChanged(contentId);
-    if (event.type === 'content.deleted') await forgetProjection(deps, contentId);
-    return;
-  }
-  const progress = await planFanout(deps, contentId, event.queuedTasks);
-  const fanout = await findFanout(deps.pool, contentId);
-  await job.updateProgress({ plannedTasks: fanout?.taskCount ?? 0, targets: fanout?.targetCount ?? 0 });
-  if (progress.isPlanned) return;
-  await job.updateData({ ...event, queuedTasks: progress.queuedTasks });
-  await job.moveToDelayed(Date.now() + PLAN_PAUSE_MS, token);
-  throw new DelayedError();
-}
-
-/** Readers filter deleted contents anyway; this spares them the work. */
-async function forgetProjection(deps: WorkerDeps, contentId: bigint): Promise<void> {
-  const fanout = await findFanout(deps.pool, contentId);
-  if (fanout) await deps.outboxes.remove(fanout.authorId, [fanout], null);
-}
-
-/**
- * A task that fails for the last time is recorded as failed, and kept; its content stays in flight. What is not the task's
- * fault (the authority is away, a worker of another deployment took it) uses up no attempt.
- */
-export async function handlePushTask(deps: WorkerDeps, job: Job, token: string | undefined): Promise<TaskReport> {
-  const task = pushTaskPayload.parse(job.data);
-  try {
-    // Progress is for the dashboard; a job that was removed there is delivered all the same.
-    const report = await executeTask(deps, task, (percent) => job.updateProgress(percent).catch(() => undefined));
-    deps.metrics.deliveries.inc(report.delivered);
-    if (report.endedFanout) deps.metrics.publishToDelivered.observe((deps.clock() - task.publishTime) / 1000);
-    return report;
-  } catch (error) {
-    if (isDatabaseAway(error) || error instanceof WrongStoreError) {
-      deps.log.warn({ error: messageOf(error), jobId: job.id }, 'task put back');
-      await job.moveToDelayed(Date.now() + TASK_PAUSE_MS, token);
-      throw new DelayedError();
-    }
-    throw error;
-  }
-}
-
-/** Also for jobs that failed without their handler: stalled too often. Safe to repeat. */
-export async function recordFailure(deps: WorkerDeps, job: Job, error: Error): Promise<void> {
-  const task = pushTaskPayload.safeParse(job.data);
-  if (task.success) await failTask(deps.pool, BigInt(task.data.contentId), task.data.taskNo, error.message);
+  return running;
 }
 
 function startWorker(
   deps: WorkerDeps,
   queue: string,
   concurrency: number,
-  handle: (job: Job, token: string | undefined) => Promise<unknown>,
-): Worker {
-  const worker = new Worker(queue, handle, {
-    connection: deps.connection,
-    prefix: queuePrefix(deps.keyPrefix),
-    concurrency,
-    // A worker killed in a job leaves it stalled; progress is saved, so being started again is harmless.
-    maxStalledCount: 10,
-    settings: { backoffStrategy: (attempt) => Math.min(BACKOFF_MAX_MS, 200 * 2 ** Math.min(attempt, 20)) },
-  });
+  handle: (job: Job, token: string | undefined, stop: AbortSignal) => Promise<unknown>,
+): { worker: Worker; running: RunningWorker } {
+  const stop = new AbortController();
+  const held = new Map<Job, string | undefined>();
+  const worker = new Worker(
+    queue,
+    async (job, token) => {
+      held.set(job, token);
+      try {
+        return await handle(job, token, stop.signal);
+      } finally {
+        held.delete(job);
+      }
+    },
+    {
+      connection: deps.connection,
+      prefix: queuePrefix(deps.keyPrefix),
+      concurrency,
+      lockDuration: deps.lockMs,
+      stalledInterval: deps.lockMs,
+      // A worker killed in a job leaves it stalled; progress is saved, so being started again is harmless.
+      maxStalledCount: 10,
+      settings: { backoffStrategy: (attempt) => Math.min(BACKOFF_MAX_MS, 200 * 2 ** Math.min(attempt, 20)) },
+    },
+  );
   worker.on('failed', (job, error) => {
     deps.log.warn({ queue, jobId: job?.id, attempt: job?.attemptsMade, error: error.message }, 'job failed');
   });
   worker.on('error', (error) => {
     deps.log.warn({ queue, error: error.message }, 'worker');
   });
-  return worker;
+  return {
+    worker,
+    running: {
+      async close() {
+        stop.abort();
+        const ended = worker.close();
+        if (await isSettledWithin(deps.drainMs, ended)) return;
+        // What hangs may still write: that is harmless, as whatever runs twice.
+        for (const [job, token] of held) await handOver(deps.log, job, token);
+      },
+    },
+  };
+}
+
+async function isSettledWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  try {
+    return await Promise.race([work.then(() => true), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Without it a job waits until its lock has run out; so it does when Redis is away too. */
+async function handOver(log: Logger, job: Job, token: string | undefined): Promise<void> {
+  try {
+    if (!(await isSettledWithin(HAND_OVER_MS, job.moveToDelayed(Date.now(), token)))) throw new Error('no answer');
+    log.warn({ queue: job.queueName, jobId: job.id }, 'job handed over before its batch ended');
+  } catch (error) {
+    log.warn({ queue: job.queueName, jobId: job.id, error: messageOf(error) }, 'job could not be handed over');
+  }
 }

@@ -1,7 +1,10 @@
 import { defineStatement, type Queryable } from './database.js';
 import type { FanoutState } from './fanouts.js';
 
-/** Saves (content, task) -> latest user id. Never goes backwards, so a task that runs twice cannot undo progress. */
+/**
+ * Saves (content, task) -> latest user id. Never goes backwards, so a task that runs twice cannot undo progress.
+ * @param progress.delivered targets up to that user, of the whole task
+ */
 export async function saveTaskProgress(
   db: Queryable,
   progress: { contentId: bigint; taskNo: number; latestUserId: bigint; delivered: number },
@@ -16,6 +19,14 @@ export async function finishTask(db: Queryable, contentId: bigint, taskNo: numbe
   return row?.state === 'DONE';
 }
 
+/**
+ * Puts the failed tasks of a content back to waiting, and returns them: their reasons are forgotten, their progress is
+ * not. Safe to repeat.
+ */
+export async function resetFailedTasks(db: Queryable, contentId: bigint): Promise<FanoutTask[]> {
+  return (await resetTasks(db, [String(contentId)])).map(taskOf);
+}
+
 /** The task has used up its attempts. Its content stays in flight, so readers still see it. */
 export async function failTask(db: Queryable, contentId: bigint, taskNo: number, error: string): Promise<void> {
   await markTaskFailed(db, [String(contentId), taskNo, error.slice(0, 2_000)]);
@@ -23,11 +34,13 @@ export async function failTask(db: Queryable, contentId: bigint, taskNo: number,
 
 export interface FanoutTask {
   readonly contentId: bigint;
+  readonly authorId: bigint;
   readonly taskNo: number;
   readonly state: FanoutState;
   readonly firstUserId: bigint;
   readonly lastUserId: bigint;
   readonly targetCount: number;
+  readonly deliveredCount: number;
   readonly latestUserId: bigint | null;
   /** The store that the deployment's readers read, as recorded now. */
   readonly inboxStore: string;
@@ -50,27 +63,32 @@ interface TaskRow {
   first_user_id: string;
   last_user_id: string;
   target_count: number;
+  delivered_count: number;
+  author_id: string;
   latest_user_id: string | null;
   inbox_store: string;
 }
 
 const taskOf = (row: TaskRow): FanoutTask => ({
   contentId: BigInt(row.content_id),
+  authorId: BigInt(row.author_id),
   taskNo: row.task_no,
   state: row.state,
   firstUserId: BigInt(row.first_user_id),
   lastUserId: BigInt(row.last_user_id),
   targetCount: row.target_count,
+  deliveredCount: row.delivered_count,
   latestUserId: row.latest_user_id === null ? null : BigInt(row.latest_user_id),
   inboxStore: row.inbox_store,
 });
 
-const TASK_COLUMNS = `content_id, task_no, state, first_user_id, last_user_id, target_count, latest_user_id,
+const TASK_COLUMNS = `content_id, task_no, state, first_user_id, last_user_id, target_count, delivered_count, latest_user_id,
+  (SELECT author_id FROM fanouts f WHERE f.content_id = fanout_tasks.content_id) AS author_id,
   (SELECT inbox_store FROM feed_state WHERE id = 1) AS inbox_store`;
 
 const updateProgress = defineStatement(
   'fanout_task_progress',
-  `UPDATE fanout_tasks SET latest_user_id = $3, delivered_count = delivered_count + $4,
+  `UPDATE fanout_tasks SET latest_user_id = $3, delivered_count = greatest(delivered_count, $4),
      state = CASE state WHEN 'PENDING' THEN 'RUNNING'::fanout_state ELSE state END
    WHERE content_id = $1 AND task_no = $2 AND (latest_user_id IS NULL OR latest_user_id < $3)`,
 );
@@ -83,7 +101,7 @@ const completeTask = defineStatement<{ state: FanoutState }>(
    task AS (
      UPDATE fanout_tasks t SET state = 'DONE', finished_at = now(), error = NULL FROM before
      WHERE t.content_id = $1 AND t.task_no = $2 RETURNING t.delivered_count, before.state AS was)
-   UPDATE fanouts f SET finished_task_count = f.finished_task_count + 1,
+   UPDATE fanouts f SET touched_at = now(), finished_task_count = f.finished_task_count + 1,
      failed_task_count = f.failed_task_count - (task.was = 'FAILED')::int,
      delivered_count = f.delivered_count + task.delivered_count,
      state = CASE WHEN f.is_planned AND f.finished_task_count + 1 = f.task_count THEN 'DONE'::fanout_state
@@ -99,8 +117,23 @@ const markTaskFailed = defineStatement(
    task AS (
      UPDATE fanout_tasks t SET state = 'FAILED', error = $3 FROM before
      WHERE t.content_id = $1 AND t.task_no = $2 RETURNING before.state AS was)
-   UPDATE fanouts f SET state = 'FAILED', failed_task_count = f.failed_task_count + (task.was <> 'FAILED')::int
+   UPDATE fanouts f SET touched_at = now(), state = 'FAILED', failed_task_count = f.failed_task_count + (task.was <> 'FAILED')::int
    FROM task WHERE f.content_id = $1`,
+);
+
+// The fan-out's row first, as above.
+const resetTasks = defineStatement<TaskRow>(
+  'fanout_reset_tasks',
+  `WITH parent AS (SELECT content_id FROM fanouts WHERE content_id = $1 FOR NO KEY UPDATE),
+   failed AS (SELECT t.task_no FROM fanout_tasks t, parent WHERE t.content_id = $1 AND t.state = 'FAILED' FOR NO KEY UPDATE OF t),
+   reset AS (
+     UPDATE fanout_tasks SET state = 'PENDING', error = NULL
+     WHERE content_id = $1 AND task_no IN (SELECT task_no FROM failed) RETURNING ${TASK_COLUMNS}),
+   counted AS (
+     UPDATE fanouts SET touched_at = now(), failed_task_count = failed_task_count - (SELECT count(*) FROM reset)::int,
+       state = CASE WHEN failed_task_count = (SELECT count(*) FROM reset) THEN 'RUNNING'::fanout_state ELSE state END
+     WHERE content_id = $1 AND EXISTS (SELECT FROM reset))
+   SELECT * FROM reset ORDER BY task_no`,
 );
 
 const selectTask = defineStatement<TaskRow>(

@@ -93,9 +93,18 @@ export async function savePlanEnd(client: Queryable, contentId: bigint): Promise
   await endPlan(client, [String(contentId)]);
 }
 
-/** Unfinished fan-outs of contents that were written longer ago, oldest first. Those with a failed task wait for a retry. */
-export async function listStuckFanouts(db: Queryable, olderThanMs: number, limit: number): Promise<Fanout[]> {
-  return (await selectStuck(db, [olderThanMs, limit])).map(fanoutOf);
+/**
+ * Unfinished fan-outs that have not moved for so long, those first that were looked at longest ago. Listing them counts as
+ * a look, so that the next list holds others. Whose rest has failed is left out: it waits for a retry.
+ */
+export async function touchStuckFanouts(db: Queryable, idleMs: number, limit: number): Promise<Fanout[]> {
+  return (await touchStuck(db, [idleMs, limit])).map(fanoutOf);
+}
+
+/** Targets that the author's contents in flight have not reached yet, of some of them when there are very many. */
+export async function countOutstandingTargets(db: Queryable, authorId: bigint): Promise<number> {
+  const [row] = await sumOutstanding(db, [String(authorId)]);
+  return Number(row?.targets ?? 0);
 }
 
 interface FanoutRow {
@@ -146,12 +155,22 @@ const selectFanoutForUpdate = defineStatement<FanoutRow>(
   `SELECT ${FANOUT_COLUMNS} FROM fanouts WHERE content_id = $1 FOR NO KEY UPDATE`,
 );
 
-const selectStuck = defineStatement<FanoutRow>(
-  'fanout_stuck',
-  `SELECT ${FANOUT_COLUMNS} FROM fanouts
-   WHERE state <> 'DONE' AND failed_task_count = 0 AND EXISTS (
-     SELECT FROM contents c WHERE c.id = content_id AND c.created_at < now() - $1::int * interval '1 millisecond')
-   ORDER BY publish_time LIMIT $2`,
+// Rows that a plan or a task holds are moving right now.
+const touchStuck = defineStatement<FanoutRow>(
+  'fanout_touch_stuck',
+  `WITH stuck AS MATERIALIZED (
+     SELECT content_id FROM fanouts
+     WHERE state <> 'DONE' AND touched_at <= now() - $1::int * interval '1 millisecond'
+       AND (NOT is_planned OR finished_task_count + failed_task_count < task_count)
+     ORDER BY touched_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+   UPDATE fanouts f SET touched_at = now() FROM stuck WHERE f.content_id = stuck.content_id
+   RETURNING ${FANOUT_COLUMNS.replaceAll('content_id', 'f.content_id')}`,
+);
+
+const sumOutstanding = defineStatement<{ targets: string }>(
+  'fanout_outstanding_targets',
+  `SELECT coalesce(sum(target_count - delivered_count), 0) AS targets FROM (
+     SELECT target_count, delivered_count FROM fanouts WHERE author_id = $1 AND state <> 'DONE' LIMIT 1000) listed`,
 );
 
 const sumUnfinished = defineStatement<{ delivered: string }>(
@@ -161,7 +180,8 @@ const sumUnfinished = defineStatement<{ delivered: string }>(
 
 const updateMode = defineStatement(
   'fanout_record_mode',
-  `UPDATE fanouts SET mode = $2::fanout_mode, epoch = $3, state = 'RUNNING', started_at = now() WHERE content_id = $1`,
+  `UPDATE fanouts SET mode = $2::fanout_mode, epoch = $3, state = 'RUNNING', started_at = now(), touched_at = now()
+   WHERE content_id = $1`,
 );
 
 const markPulled = defineStatement(
@@ -183,17 +203,17 @@ const insertTask = defineStatement(
   'fanout_plan_task',
   `WITH task AS (
      INSERT INTO fanout_tasks (content_id, task_no, first_user_id, last_user_id, target_count) VALUES ($1, $2, $3, $4, $5))
-   UPDATE fanouts SET planned_through = $6, task_count = $2 + 1, target_count = target_count + $5 WHERE content_id = $1`,
+   UPDATE fanouts SET touched_at = now(), planned_through = $6, task_count = $2 + 1, target_count = target_count + $5 WHERE content_id = $1`,
 );
 
 const updatePlanPosition = defineStatement(
   'fanout_plan_position',
-  `UPDATE fanouts SET planned_through = $2 WHERE content_id = $1`,
+  `UPDATE fanouts SET touched_at = now(), planned_through = $2 WHERE content_id = $1`,
 );
 
 const endPlan = defineStatement(
   'fanout_end_plan',
-  `UPDATE fanouts SET is_planned = true,
+  `UPDATE fanouts SET touched_at = now(), is_planned = true,
      state = CASE WHEN finished_task_count = task_count THEN 'DONE'::fanout_state ELSE state END,
      finished_at = CASE WHEN finished_task_count = task_count THEN now() END
    WHERE content_id = $1 AND NOT is_planned`,

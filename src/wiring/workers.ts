@@ -1,5 +1,6 @@
 import type { App } from '../app.js';
 import { messageOf } from '../domain/errors.js';
+import { createAuthorShares } from '../fanout/author-shares.js';
 import { startRelay } from '../fanout/start-relay.js';
 import { startDispatcher, startExecutor, type WorkerDeps } from '../fanout/start-workers.js';
 import { sweepFanouts } from '../fanout/sweep-fanouts.js';
@@ -47,8 +48,8 @@ function startMaintenance(app: App, queues: Queues): { close(): Promise<void> } 
   const sweep = startRepeating(
     config.SWEEP_INTERVAL_MS,
     async () => {
-      const report = await sweepFanouts({ pool, queues });
-      if (report.replanned > 0) log.info(report, 'unfinished deliveries planned again');
+      const report = await sweepFanouts({ pool, queues, stuckAfterMs: config.STUCK_AFTER_MS });
+      if (report.replanned + report.failed > 0) log.info(report, 'unfinished deliveries planned again');
     },
     (error) => {
       log.warn({ error: messageOf(error) }, 'sweep failed');
@@ -85,6 +86,10 @@ export function createWorkerDeps(app: App): { queues: Queues; deps: WorkerDeps }
     keyPrefix: config.REDIS_KEY_PREFIX,
     dispatcherConcurrency: config.DISPATCHER_CONCURRENCY,
     executorConcurrency: config.EXECUTOR_CONCURRENCY,
+    shares: createAuthorShares(Math.ceil(config.EXECUTOR_CONCURRENCY * config.EXECUTOR_AUTHOR_SHARE)),
+    lockMs: config.JOB_LOCK_MS,
+    // The rest of the time is for handing over and for closing what lies below.
+    drainMs: config.SHUTDOWN_TIMEOUT_MS / 2,
     log,
     onContentChanged: (contentId) => publishInvalidation(app.redis, config.REDIS_KEY_PREFIX, contentKey(contentId)),
     metrics: { deliveries: app.meters.deliveries, publishToDelivered: app.meters.publishToDeliveredSeconds },

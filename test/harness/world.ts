@@ -4,7 +4,9 @@ import { readConfig } from '../../src/config.js';
 import type { Entry } from '../../src/domain/entry.js';
 import { rebuildInbox } from '../../src/fanout/rebuild-inbox.js';
 import { relayEvents } from '../../src/fanout/relay-events.js';
-import { handleContentEvent, handlePushTask, recordFailure, type WorkerDeps } from '../../src/fanout/start-workers.js';
+import { handleContentEvent } from '../../src/fanout/handle-content-event.js';
+import { handlePushTask, recordFailure } from '../../src/fanout/handle-push-task.js';
+import type { WorkerDeps } from '../../src/fanout/start-workers.js';
 import { sweepFanouts } from '../../src/fanout/sweep-fanouts.js';
 import { readFeed, type FeedPage } from '../../src/feed/feed.js';
 import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../../src/jobs/catalog.js';
@@ -61,6 +63,7 @@ export interface World {
   relay(): Promise<number>;
   /** Runs the next job of a queue. `dieAfter` inbox writes it is killed, as far as the stores can tell. */
   dispatchOne(): Promise<boolean>;
+  dispatchOneAs(parts: Partial<WorkerDeps>): Promise<boolean>;
   executeOne(dieAfter?: number): Promise<boolean>;
   /** Relays, dispatches, executes and runs background work until nothing is left. */
   drain(): Promise<void>;
@@ -160,7 +163,7 @@ export async function createWorld(
         () => other.queues.close(),
       );
     },
-    sweep: () => sweepFanouts({ pool, queues: current.queues }),
+    sweep: () => sweepFanouts({ pool, queues: current.queues, stuckAfterMs: app.config.STUCK_AFTER_MS }),
     background,
     feed: current.feed,
     async setPolicy(policy) {
@@ -184,7 +187,9 @@ export async function createWorld(
       });
     },
     relay: () => relayEvents({ pool, queues: current.queues }),
-    dispatchOne: () => runNext(steppers[0], (job, token) => handleContentEvent(current.deps, job, token)),
+    dispatchOne: () => world.dispatchOneAs({}),
+    dispatchOneAs: (parts) =>
+      runNext(steppers[0], (job, token) => handleContentEvent({ ...current.deps, ...parts }, job, token)),
     executeOne: (dieAfter) =>
       runNext(steppers[1], (job, token) =>
         handlePushTask({ ...current.deps, inbox: dying(current.inbox, dieAfter) }, job, token),

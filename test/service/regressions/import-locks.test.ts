@@ -127,7 +127,7 @@ test('an import that meets a plan waits for it, and both end', async () => {
     importing.catch(() => undefined);
     await untilWaiting(1);
     open();
-    expect(await planning).toMatchObject({ isPlanned: true });
+    expect(await planning).toMatchObject({ end: 'planned' });
     expect(await importing).toMatchObject({ badLines: 0 });
   } finally {
     open();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { UnrecoverableError, Worker } from 'bullmq';
 import pg from 'pg';
-import { recordFailure, startExecutor } from '../../../src/fanout/start-workers.js';
+import { recordFailure } from '../../../src/fanout/handle-push-task.js';
+import { startExecutor, type WorkerDeps } from '../../../src/fanout/start-workers.js';
 import { PUSH_QUEUE, pushTaskJobId } from '../../../src/jobs/catalog.js';
 import { queuePrefix, type Queues } from '../../../src/jobs/queues.js';
 import { createInboxStore } from '../../../src/wiring/feed.js';
 import { createWorkerDeps } from '../../../src/wiring/workers.js';
-import type { WorkerDeps } from '../../../src/fanout/start-workers.js';
 import { readFeed } from '../../../src/feed/feed.js';
 import { oracleFeed } from '../../harness/oracle.js';
 import { startProxy, type Proxy } from '../../harness/proxy.js';
@@ -57,7 +57,7 @@ async function planOne(): Promise<bigint> {
 }
 const fanout = async () =>
   (await direct.query('SELECT state, task_count, finished_task_count, failed_task_count FROM fanouts')).rows[0];
-const age = () => direct.query(`UPDATE contents SET created_at = now() - interval '1 hour'`);
+const age = () => direct.query(`UPDATE fanouts SET touched_at = now() - interval '1 hour'`);
 const until = async (isSo: () => Promise<boolean>): Promise<void> => {
   for (let tries = 0; tries < 400 && !(await isSo()); tries += 1) await new Promise((r) => setTimeout(r, 25));
 };
@@ -69,6 +69,7 @@ async function expectWhole(): Promise<void> {
     expect(page.edges.map((edge) => edge.contentId)).toEqual(expected.map((entry) => entry.contentId));
   }
 }
+const NOTHING_STUCK = { suspected: 0, replanned: 0, failed: 0 };
 const DONE = { state: 'DONE', task_count: 3, finished_task_count: 3, failed_task_count: 0 };
 
 test('an emptied Redis: the sweep plans again, what was planned and what was not, and everything is delivered', async () => {
@@ -76,14 +77,18 @@ test('an emptied Redis: the sweep plans again, what was planned and what was not
   await world.app.redis.flushall();
   await world.drain();
   expect(await fanout()).toMatchObject({ state: 'RUNNING', task_count: 2, finished_task_count: 0 });
-  expect(await world.sweep()).toEqual({ replanned: 0, failed: 0 });
+  expect(await world.sweep()).toEqual(NOTHING_STUCK);
   await age();
   await expectWhole();
   // Twice: the second sweep finds the first one's work still waiting.
-  for (let i = 0; i < 2; i += 1) expect(await world.sweep()).toEqual({ replanned: 1, failed: 0 });
+  for (let i = 0; i < 2; i += 1) {
+    expect(await world.sweep()).toEqual({ suspected: 1, replanned: 1, failed: 0 });
+    expect(await queues.contentEvents.getJobCountByTypes('wait', 'prioritized', 'delayed')).toBe(1);
+    await age();
+  }
   await world.drain();
   expect(await fanout()).toEqual(DONE);
-  expect(await world.sweep()).toEqual({ replanned: 0, failed: 0 });
+  expect(await world.sweep()).toEqual(NOTHING_STUCK);
   await expectWhole();
 });
 
@@ -115,10 +120,10 @@ describe('a job that fails for good', () => {
     await world.drain();
     expect(await fanout()).toMatchObject({ state: 'RUNNING', finished_task_count: 2, failed_task_count: 0 });
     await age();
-    expect(await world.sweep()).toEqual({ replanned: 1, failed: 1 });
+    expect(await world.sweep()).toEqual({ suspected: 1, replanned: 0, failed: 1 });
     await world.drain();
     expect(await fanout()).toMatchObject({ state: 'FAILED', finished_task_count: 2, failed_task_count: 1 });
-    expect(await world.sweep()).toEqual({ replanned: 0, failed: 0 });
+    expect(await world.sweep()).toEqual(NOTHING_STUCK);
     await expectWhole();
     await retryFromDashboard();
     expect(await fanout()).toEqual(DONE);

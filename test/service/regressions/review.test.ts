@@ -213,7 +213,7 @@ test('deliveries that were lost with the queue are planned again by the sweep, a
   await world.dispatchOne();
   await world.app.redis.del(...(await world.app.redis.keys('{*')));
   await world.drain();
-  await world.app.database.pool.query(`UPDATE contents SET created_at = now() - interval '1 hour'`);
+  await world.app.database.pool.query(`UPDATE fanouts SET touched_at = now() - interval '1 hour'`);
   expect(await world.sweep()).toMatchObject({ replanned: 1 });
   await world.drain();
   const { rows } = await world.app.database.pool.query('SELECT state FROM fanouts');
