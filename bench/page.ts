@@ -72,7 +72,7 @@ try {
   console.log(JSON.stringify(result));
 } finally {
   for (const child of children) child.kill('SIGTERM');
-  await Promise.all(children.map((child) => (child.exitCode === null ? once(child, 'exit') : undefined)));
+  await Promise.all(children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'exit')));
   for (const app of apps) await app.close();
   await services.discard();
 }

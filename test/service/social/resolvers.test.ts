@@ -30,10 +30,7 @@ afterAll(() => world.close());
 async function ask(viewerId: number | null, source: string, variableValues: Record<string, unknown> = {}) {
   statements.length = 0;
   const viewer = viewerId === null ? null : as(viewerId);
-  const hydration = createHydration(
-    { sources: createLocalSources(world.database.pool), timeoutMs: 5000 },
-    { viewer },
-  );
+  const hydration = createHydration({ sources: createLocalSources(world.database.pool), timeoutMs: 5000 }, { viewer });
   const result = await graphql({ schema, source, variableValues, contextValue: { viewer, requestId: 'r', hydration } });
   const codes = (result.errors ?? []).map(
     (error) => (error.originalError as { code?: string } | undefined)?.code ?? error.message,
