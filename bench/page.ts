@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
     readers: { type: 'string', default: '200' },
     follows: { type: 'string', default: '500' },
     concurrency: { type: 'string', default: '8' },
-    /** A profile of the timeline subgraph, written into this folder when it ends. */
+    /** Profiles of the timeline subgraph and of the gateway, written into this folder when they end. */
     profile: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
@@ -83,7 +83,11 @@ async function measure() {
   const tokens = await Promise.all(readerIds().map((id) => mintToken(hybrid.app.config, BigInt(id))));
   const timeline = await startWorker('timeline', hybrid.env, options.profile);
   const pulling = await startWorker('timeline', pull.env);
-  const gateway = await startWorker('gateway', { ...hybrid.env, TIMELINE_URL: `${timeline.url}/graphql` });
+  const gateway = await startWorker(
+    'gateway',
+    { ...hybrid.env, TIMELINE_URL: `${timeline.url}/graphql` },
+    options.profile,
+  );
   const { data } = JSON.parse(await post(`${timeline.url}/graphql`, tokens[0] ?? '')) as {
     data: { timelineFeed: { edges: object[] } };
   };
