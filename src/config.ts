@@ -60,6 +60,7 @@ const schema = z.object({
   RELAY_POLL_MS: count(1000),
   SWEEP_INTERVAL_MS: count(30_000),
   STUCK_AFTER_MS: count(60_000, 0),
+  REMOVAL_INTERVAL_MS: count(5_000),
   AUDIT_INTERVAL_MS: count(60_000, 0),
   OUTBOX_MAX_ENTRIES: count(1000),
   STAND_IN_CONCURRENCY: count(8),

@@ -26,7 +26,7 @@ export async function rebuildInbox(deps: RebuildDeps, userId: bigint): Promise<R
   return inTransaction(deps.pool, async (client) => {
     if (!(await tryLockRebuild(client, 'inbox', userId))) return 'busy';
     const before = await readReaderState(client, userId, NO_ENTRIES);
-    if (before.feedMode === 'pull' || before.inboxStore !== deps.inbox.name) return 'unused';
+    if (before.isDeleted || before.feedMode === 'pull' || before.inboxStore !== deps.inbox.name) return 'unused';
     await deps.inbox.begin(userId, nonce);
     const reader = await readReaderState(client, userId, NO_ENTRIES);
     const followees = await readFollowees(client, userId);

@@ -4,6 +4,7 @@ import { effectiveFloors, needsRebuild, type Floors, type InboxHead } from '../d
 import { mergeEntries } from '../domain/merge.js';
 import type { InboxPage, InboxStore } from '../stores/inbox/inbox-store.js';
 import { readFollowees, readReaderState, type Followee, type ReaderState } from '../stores/reader-state.js';
+import { accountDeleted } from '../stores/users.js';
 import type { StandIn } from './guards.js';
 import { readOutboxes, type PullDeps, type PullRange } from './pull-outboxes.js';
 
@@ -37,6 +38,7 @@ export interface Candidates {
  */
 export async function readCandidates(deps: CandidateDeps, userId: bigint, walk: Walk): Promise<Candidates> {
   const state = await readReaderState(deps.pool, userId, walk);
+  if (state.isDeleted) throw accountDeleted();
   const reader = deps.isObserver ? asIfReturning(state, deps.clock()) : state;
   const usesInbox = reader.feedMode !== 'pull' && reader.inboxStore === deps.inbox.name;
   const inbox = usesInbox ? await readInbox(deps, userId, walk, reader.epoch) : NO_INBOX;

@@ -1,5 +1,6 @@
 import { throwAsAway } from '../stores/database-away.js';
 import { addComment } from './add-comment.js';
+import { deleteAccount } from './delete-account.js';
 import { deleteComment } from './delete-comment.js';
 import { deleteContent } from './delete-content.js';
 import type { SocialDeps } from './deps.js';
@@ -26,6 +27,7 @@ export function createSocial(deps: SocialDeps) {
     addComment: bind(addComment),
     deleteComment: bind(deleteComment),
     updateProfile: bind(updateProfile),
+    deleteAccount: bind(deleteAccount),
     findVisibleContents: bind(findVisibleContents),
     findUserCounts: bind(findUserCounts),
     findUserByHandle: bind(findUserByHandle),

@@ -3,6 +3,7 @@ import type { Viewer } from '../domain/viewer.js';
 import { lockComment, markCommentDeleted } from '../stores/comments.js';
 import { addToCounter } from '../stores/counters.js';
 import { inTransaction } from '../stores/database.js';
+import { ensureUser } from '../stores/users.js';
 import type { SocialDeps } from './deps.js';
 
 /**
@@ -15,6 +16,7 @@ export async function deleteComment(
   commentId: bigint,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    await ensureUser(client, viewer.userId);
     const comment = await lockComment(client, commentId);
     if (!comment) throw notFound('There is no such comment.');
     const isAllowed = comment.userId === viewer.userId || comment.contentAuthorId === viewer.userId;

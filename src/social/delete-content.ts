@@ -2,8 +2,9 @@ import { forbidden, notFound } from '../domain/errors.js';
 import type { Viewer } from '../domain/viewer.js';
 import { lockAuthor, lockContent, markContentDeleted } from '../stores/contents.js';
 import { addToCounter } from '../stores/counters.js';
-import { inTransaction } from '../stores/database.js';
+import { inTransaction, type Queryable } from '../stores/database.js';
 import { appendEvent } from '../stores/events.js';
+import { ensureUser } from '../stores/users.js';
 import type { SocialDeps } from './deps.js';
 
 /**
@@ -17,15 +18,21 @@ export async function deleteContent(
 ): Promise<void> {
   const authorId = viewer.userId;
   await inTransaction(pool, async (client) => {
-    await lockAuthor(client, authorId);
-    const content = await lockContent(client, contentId);
-    if (!content) throw notFound('There is no such content.');
-    if (content.authorId !== authorId) throw forbidden('Only its author may delete a content.');
-    if (content.isDeleted) return;
-    await markContentDeleted(client, contentId);
-    if (content.repostOf !== null) await addToCounter(client, content.repostOf, 'reposts', -1);
-    await appendEvent(client, { type: 'content.deleted', authorId, contentId });
+    await ensureUser(client, authorId);
+    await removeContent(client, authorId, contentId);
   });
   // Also when nothing was written: the process that did may have stopped before it could tell.
   onContentChanged(contentId);
+}
+
+/** Deletes a content of this author, in a transaction. @throws as deleteContent */
+export async function removeContent(client: Queryable, authorId: bigint, contentId: bigint): Promise<void> {
+  await lockAuthor(client, authorId);
+  const content = await lockContent(client, contentId);
+  if (!content) throw notFound('There is no such content.');
+  if (content.authorId !== authorId) throw forbidden('Only its author may delete a content.');
+  if (content.isDeleted) return;
+  await markContentDeleted(client, contentId);
+  if (content.repostOf !== null) await addToCounter(client, content.repostOf, 'reposts', -1);
+  await appendEvent(client, { type: 'content.deleted', authorId, contentId });
 }

@@ -3,6 +3,7 @@ import type { Viewer } from '../domain/viewer.js';
 import { lockAuthor, lockContent, updateVisibility, type Visibility } from '../stores/contents.js';
 import { inTransaction } from '../stores/database.js';
 import { appendEvent } from '../stores/events.js';
+import { ensureUser } from '../stores/users.js';
 import type { SocialDeps } from './deps.js';
 
 /**
@@ -17,6 +18,7 @@ export async function setVisibility(
 ): Promise<void> {
   const authorId = viewer.userId;
   await inTransaction(pool, async (client) => {
+    await ensureUser(client, authorId);
     await lockAuthor(client, authorId);
     const content = await lockContent(client, contentId);
     if (!content || content.isDeleted) throw notFound('There is no such content.');

@@ -15,7 +15,8 @@ export async function markActive(db: Queryable, userId: bigint, now: number, win
 
 const upsertActivity = defineStatement(
   'activity_mark',
-  `INSERT INTO activity AS a (user_id, last_active_at) VALUES ($1, $2)
+  `INSERT INTO activity AS a (user_id, last_active_at)
+   SELECT $1::numeric, $2::bigint WHERE NOT EXISTS (SELECT FROM users WHERE id = $1::numeric AND deleted_at IS NOT NULL)
    ON CONFLICT (user_id) DO UPDATE SET
      last_active_at = EXCLUDED.last_active_at,
      active_seq = a.active_seq + (EXCLUDED.last_active_at - a.last_active_at > $3)::int,

@@ -116,4 +116,7 @@ const selectForUpdate = defineStatement<{
    FROM comments m JOIN contents c ON c.id = m.content_id WHERE m.id = $1 FOR NO KEY UPDATE OF m`,
 );
 
-const updateDeleted = defineStatement('comments_delete', 'UPDATE comments SET deleted_at = now() WHERE id = $1');
+const updateDeleted = defineStatement(
+  'comments_delete',
+  `UPDATE comments SET deleted_at = now(), text = '' WHERE id = $1`,
+);

@@ -159,7 +159,11 @@ const selectForUpdate = defineStatement<{
    FROM contents WHERE id = $1 FOR NO KEY UPDATE`,
 );
 
-const updateDeleted = defineStatement('contents_delete', 'UPDATE contents SET deleted_at = now() WHERE id = $1');
+// What it said is gone, not hidden. The row stays: its id and place are taken for good.
+const updateDeleted = defineStatement(
+  'contents_delete',
+  `UPDATE contents SET deleted_at = now(), text = '', media = '[]' WHERE id = $1`,
+);
 
 const updateVisibilityRow = defineStatement('contents_visibility', 'UPDATE contents SET visibility = $2 WHERE id = $1');
 

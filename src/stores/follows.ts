@@ -36,7 +36,7 @@ export interface UserList {
 
 /**
  * In ascending user id: the order of the index, and one that does not move while somebody pages through it. Without those
- * whom the viewer blocks or who block the viewer; empty when the user is one of them.
+ * who deleted their accounts, and those whom the viewer blocks or who block the viewer; empty when the user is one of them.
  */
 export const readFollowers = (db: Queryable, list: UserList): Promise<bigint[]> => readList(selectFollowers, db, list);
 
@@ -83,7 +83,7 @@ const isApart = (user: string): string => `EXISTS (
 const listStatement = (name: string, of: 'follower_id' | 'followee_id', item: 'follower_id' | 'followee_id') =>
   defineStatement<{ id: string }>(
     name,
-    `SELECT f.${item} AS id FROM follows f
+    `SELECT f.${item} AS id FROM follows f JOIN users u ON u.id = f.${item} AND u.deleted_at IS NULL
      WHERE f.${of} = $1::numeric AND f.${item} > $2 AND NOT ${isApart('$1::numeric')} AND NOT ${isApart(`f.${item}`)}
      ORDER BY f.${item} LIMIT $3`,
   );

@@ -36,6 +36,15 @@ const takeUnknownContent = (table: string, kind: string): string =>
        AND NOT EXISTS (SELECT FROM contents c WHERE c.id = s.content_id)`,
   );
 
+/** Nothing comes back of an account that was deleted, and its id is not given to somebody else. */
+const takeOfDeleted = (table: string, kind: string, ...columns: string[]): string =>
+  takeBad(
+    table,
+    kind,
+    `SELECT line, format('user %s was deleted', u.id) AS reason
+     FROM ${table} s JOIN users u ON u.id IN (${columns.join(', ')}) AND u.deleted_at IS NOT NULL`,
+  );
+
 const qualify = (alias: string, columns: string): string =>
   columns
     .split(', ')
@@ -49,6 +58,7 @@ const CHECKS = [
      UNION ALL SELECT 'comment', count(*) FROM import_comments`,
   `ANALYZE import_users, import_follows, import_contents, import_likes, import_comments`,
 
+  takeOfDeleted('import_users', 'user', 's.id'),
   takeRepeats('import_users', 'user', 'handle, display_name, avatar_url, last_active_at'),
   takeBad(
     'import_users',
@@ -64,6 +74,7 @@ const CHECKS = [
      WHERE line > first_line`,
   ),
 
+  takeOfDeleted('import_follows', 'follow', 's.follower_id', 's.followee_id'),
   takeBad(
     'import_follows',
     'follow',
@@ -72,6 +83,7 @@ const CHECKS = [
        ON (b.blocker_id, b.blocked_id) IN ((f.follower_id, f.followee_id), (f.followee_id, f.follower_id))`,
   ),
 
+  takeOfDeleted('import_contents', 'content', 's.author_id'),
   takeRepeats('import_contents', 'content', 'author_id, publish_time, text, media, visibility, repost_of'),
   // Author and time are a content's place in every feed. The rest may have been changed since, and stays as it is.
   takeBad(
@@ -97,8 +109,10 @@ const CHECKS = [
      SELECT line, format('content %s, which it reposts, is not known', repost_of) AS reason FROM lost`,
   ),
 
+  takeOfDeleted('import_likes', 'like', 's.user_id'),
   takeUnknownContent('import_likes', 'like'),
 
+  takeOfDeleted('import_comments', 'comment', 's.user_id'),
   takeRepeats('import_comments', 'comment', 'content_id, user_id, text, at'),
   takeBad(
     'import_comments',

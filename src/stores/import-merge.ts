@@ -88,7 +88,7 @@ const MERGE_USERS = `
     SELECT id, handle, display_name, avatar_url FROM import_users ORDER BY id
     ON CONFLICT (id) DO UPDATE
       SET handle = excluded.handle, display_name = excluded.display_name, avatar_url = excluded.avatar_url
-      WHERE (u.handle, u.display_name, u.avatar_url) IS DISTINCT FROM
+      WHERE u.deleted_at IS NULL AND (u.handle, u.display_name, u.avatar_url) IS DISTINCT FROM
             (excluded.handle, excluded.display_name, excluded.avatar_url)
     RETURNING xmax = 0 AS is_new)
   SELECT is_new, count(*) AS number FROM merged GROUP BY is_new`;
@@ -139,6 +139,7 @@ const FIND_NEW_FOLLOWS = `
   CREATE TEMP TABLE import_new_follows AS
   SELECT follower_id, followee_id, min(at) AS at FROM import_follows s
   WHERE NOT EXISTS (SELECT FROM follows f WHERE f.follower_id = s.follower_id AND f.followee_id = s.followee_id)
+    AND NOT EXISTS (SELECT FROM users WHERE id IN (s.follower_id, s.followee_id) AND deleted_at IS NOT NULL)
   GROUP BY follower_id, followee_id`;
 
 // One seq for all new follows of a reader: they become visible together.

@@ -9,6 +9,8 @@ export interface ReaderState extends ReaderSeqs, ActivityWindows {
   readonly inboxStore: string;
   /** Epoch milliseconds; null when never seen. */
   readonly lastActiveAt: number | null;
+  /** The reader's account was deleted. */
+  readonly isDeleted: boolean;
   readonly followsNobody: boolean;
   /** Contents of followees whose delivery is not finished, in walking order, at most `limit`. */
   readonly inFlight: readonly Entry[];
@@ -38,6 +40,7 @@ export async function readReaderState(
     activeMs: Number(row.active_ms),
     dormantMs: Number(row.dormant_ms),
     lastActiveAt: row.last_active_at === null ? null : Number(row.last_active_at),
+    isDeleted: row.is_deleted,
     followsNobody: !row.follows_somebody,
     inFlight: rowsOf(row.in_flight).map(([time, id]) => ({
       publishTime: Number(time),
@@ -59,6 +62,7 @@ interface StateRow {
   active_seq: string;
   awake_seq: string;
   last_active_at: string | null;
+  is_deleted: boolean;
   follows_somebody: boolean;
   in_flight: string | null;
 }
@@ -83,6 +87,7 @@ const stateStatement = (name: string, comparison: '<' | '>', direction: 'ASC' | 
        SELECT next.publish_time, next.content_id FROM next JOIN follows f ON f.follower_id = $1 AND f.followee_id = author_id
        ${inOrder('next')} LIMIT $4)
      SELECT s.epoch, s.feed_mode, s.inbox_store, s.active_ms, s.dormant_ms, coalesce(u.follow_seq, 0) AS follow_seq,
+       u.deleted_at IS NOT NULL AS is_deleted,
        coalesce(a.active_seq, 0) AS active_seq, coalesce(a.awake_seq, 0) AS awake_seq, a.last_active_at,
        EXISTS (SELECT FROM follows WHERE follower_id = $1) AS follows_somebody,
        CASE WHEN (SELECT count(*) FROM next) < ${IN_FLIGHT_WINDOW} OR (SELECT count(*) FROM followed) = $4
@@ -109,8 +114,8 @@ export interface Followee {
 }
 
 /**
- * Whom the reader follows. Read after the reader's state it may know of later follows: their seqs are greater than any
- * that an inbox of that state covers.
+ * Whom the reader follows, without deleted accounts. Read after the reader's state it may know of later follows: their
+ * seqs are greater than any that an inbox of that state covers.
  */
 export async function readFollowees(db: Queryable, userId: bigint): Promise<Followee[]> {
   const [row] = await selectFollowees(db, [String(userId)]);
@@ -124,5 +129,5 @@ export async function readFollowees(db: Queryable, userId: bigint): Promise<Foll
 const selectFollowees = defineStatement<{ followees: string | null }>(
   'reader_followees',
   `SELECT string_agg(concat_ws(' ', f.followee_id, f.follow_seq, e.has_pulled_contents::int), ',') AS followees
-   FROM follows f JOIN users e ON e.id = f.followee_id WHERE f.follower_id = $1`,
+   FROM follows f JOIN users e ON e.id = f.followee_id AND e.deleted_at IS NULL WHERE f.follower_id = $1`,
 );

@@ -1,7 +1,11 @@
 import { defineStatement, type Queryable } from './database.js';
 
-/** False when another transaction rebuilds this one. Held until the transaction ends, so a crash frees it. */
-export async function tryLockRebuild(client: Queryable, kind: 'inbox' | 'outbox', userId: bigint): Promise<boolean> {
+/** False when another transaction rebuilds (or, of an account, removes) this one. Held until the transaction ends, so a crash frees it. */
+export async function tryLockRebuild(
+  client: Queryable,
+  kind: 'inbox' | 'outbox' | 'account',
+  userId: bigint,
+): Promise<boolean> {
   const [row] = await tryLock(client, [`rebuild ${kind} ${userId.toString()}`]);
   return row?.locked ?? false;
 }

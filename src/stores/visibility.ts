@@ -57,7 +57,9 @@ const selectFacts = defineStatement<FactsRow>(
      UNION ALL
      SELECT c.id, c.repost_of, chain.depth + 1
      FROM chain JOIN contents c ON c.id = chain.repost_of WHERE chain.depth < ${REPOST_DEPTH_MAX})
-   SELECT c.id, c.author_id, c.publish_time, c.visibility, c.deleted_at IS NOT NULL AS is_deleted, c.repost_of,
+   SELECT c.id, c.author_id, c.publish_time, c.visibility,
+     c.deleted_at IS NOT NULL OR EXISTS (SELECT FROM users WHERE id = c.author_id AND deleted_at IS NOT NULL) AS is_deleted,
+     c.repost_of,
      EXISTS (SELECT FROM follows WHERE follower_id = $2 AND followee_id = c.author_id) AS is_followed,
      EXISTS (SELECT FROM blocks WHERE (blocker_id = $2 AND blocked_id = c.author_id)
        OR (blocker_id = c.author_id AND blocked_id = $2)) AS is_blocked

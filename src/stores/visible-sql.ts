@@ -1,7 +1,7 @@
 import { REPOST_DEPTH_MAX } from '../domain/visibility.js';
 
 /**
- * SQL for "the viewer may see content `c` now": it stands, its time has come, neither of author and viewer blocks the
+ * SQL for "the viewer may see content `c` now": it and its author's account stand, its time has come, neither of author and viewer blocks the
  * other, and its visibility lets the viewer in. Authors see all of their own that stand. A repost is shown only while the
  * viewer may see what it reposts, and what that reposts, and so on; its author keeps seeing it and can delete it.
  *
@@ -20,7 +20,8 @@ export function visibleSql(c: string, viewer: string, now: string, author = `${c
     WHERE chain.depth > ${REPOST_DEPTH_MAX} OR (${ownRule('original', 'original.author_id')}) IS NOT TRUE))`;
 
   function ownRule(content: string, by: string): string {
-    return `${content}.deleted_at IS NULL AND (${by} = ${viewer} OR (
+    return `${content}.deleted_at IS NULL
+      AND NOT EXISTS (SELECT FROM users WHERE id = ${by} AND deleted_at IS NOT NULL) AND (${by} = ${viewer} OR (
       ${content}.publish_time <= ${now}
       AND (${content}.visibility = 'PUBLIC' OR (${content}.visibility = 'FOLLOWERS' AND EXISTS (
         SELECT FROM follows WHERE follower_id = ${viewer} AND followee_id = ${by})))

@@ -23,7 +23,7 @@ export interface OracleDeps {
 
 /**
  * The feed as its definition says it, in one statement over the authority: what followees published, not deleted, not
- * dated in the future, visible, across no block, and a repost only while all that it reposts may be seen. It knows no
+ * dated in the future, visible, by an account that stands, across no block, and a repost only while all that it reposts may be seen. It knows no
  * inbox, floor, mode or queue, and shares no code with the read path that it judges.
  */
 export async function readOracle(
@@ -46,6 +46,7 @@ const REPOSTS_MAX = 8;
 /** $1 may see the content `c` for what it is; what it reposts is asked separately. */
 const maySee = (c: string): string => `
   ${c}.deleted_at IS NULL AND ${c}.publish_time <= $2
+  AND (SELECT deleted_at FROM users WHERE id = ${c}.author_id) IS NULL
   AND (${c}.author_id = $1 OR ${c}.visibility = 'PUBLIC' OR (${c}.visibility = 'FOLLOWERS' AND EXISTS (
     SELECT FROM follows WHERE follower_id = $1 AND followee_id = ${c}.author_id)))
   AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = $1 AND blocked_id = ${c}.author_id)

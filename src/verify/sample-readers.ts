@@ -13,7 +13,7 @@ export async function pickActiveReader(db: Queryable, sinceMs: number): Promise<
 
 const selectSample = defineStatement<{ id: string }>(
   'verify_sample',
-  `SELECT id FROM users WHERE following_count > 0 ORDER BY md5(id::text), id LIMIT $1`,
+  `SELECT id FROM users WHERE following_count > 0 AND deleted_at IS NULL ORDER BY md5(id::text), id LIMIT $1`,
 );
 
 // A random place among the ids, then the next active reader behind it, else the first: two walks of an index. Readers

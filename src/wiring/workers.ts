@@ -6,6 +6,7 @@ import { startDispatcher, startExecutor, type WorkerDeps } from '../fanout/start
 import { sweepFanouts } from '../fanout/sweep-fanouts.js';
 import { openQueues, type Queues } from '../jobs/queues.js';
 import { contentKey, publishInvalidation } from '../stores/invalidations.js';
+import { removeAccounts } from '../social/remove-accounts.js';
 import { startAudit } from '../verify/start-audit.js';
 import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
 import { startRepeating } from './repeat.js';
@@ -55,11 +56,24 @@ function startMaintenance(app: App, queues: Queues): { close(): Promise<void> } 
       log.warn({ error: messageOf(error) }, 'sweep failed');
     },
   );
+  const removal = { pool, inbox: createInboxStore(app), outboxes: createOutboxProjections(app) };
+  const remove = startRepeating(
+    config.REMOVAL_INTERVAL_MS,
+    async () => {
+      const finished = await removeAccounts(removal, (userId, error) => {
+        log.warn({ userId: String(userId), error: messageOf(error) }, 'removing a deleted account: tried again later');
+      });
+      if (finished > 0) log.info({ finished }, 'deleted accounts removed');
+    },
+    (error) => {
+      log.warn({ error: messageOf(error) }, 'removing deleted accounts failed');
+    },
+  );
   const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
   const audit = startAudit({ feed, intervalMs: config.AUDIT_INTERVAL_MS, log, metrics: meters });
   return {
     async close() {
-      await Promise.all([sweep.close(), audit.close()]);
+      await Promise.all([sweep.close(), remove.close(), audit.close()]);
     },
   };
 }

@@ -18,7 +18,8 @@ export async function oracleFeed(pool: pg.Pool, userId: bigint, now: number): Pr
   const me = String(userId);
   const contents = (
     await pool.query<Row>(
-      'SELECT id, author_id, publish_time, visibility, deleted_at IS NOT NULL AS deleted, repost_of FROM contents',
+      `SELECT id, author_id, publish_time, visibility, repost_of,
+         deleted_at IS NOT NULL OR author_id IN (SELECT id FROM users WHERE deleted_at IS NOT NULL) AS deleted FROM contents`,
     )
   ).rows;
   const follows = (

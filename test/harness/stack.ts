@@ -10,6 +10,7 @@ import { findFreePort } from '../../src/embedded/private-files.js';
 import { mintToken } from '../../src/identity.js';
 import { importLines, type ImportOptions, type ImportSummary } from '../../src/import/import-lines.js';
 import { splitLines } from '../../src/import/split-lines.js';
+import { listRemovals } from '../../src/stores/accounts.js';
 import { countRows, readDeliveryState } from '../../src/stores/status.js';
 import { createInboxStore } from '../../src/wiring/feed.js';
 import { startAll, type Running } from '../../src/wiring/start-all.js';
@@ -196,6 +197,7 @@ export async function startStack(
     return {
       failed: fanouts.FAILED,
       unfinished: fanouts.PENDING + fanouts.RUNNING,
+      removals: (await listRemovals(pool, 1)).length,
       unrelayed: Number(rows[0]!.n),
       eventJobs: sum(events),
       taskJobs: sum(tasks),

@@ -13,6 +13,8 @@ import { CONTENT_EVENT_QUEUE, PUSH_QUEUE } from '../../src/jobs/catalog.js';
 import { queuePrefix } from '../../src/jobs/queues.js';
 import { createSocial, type Social } from '../../src/social/create-social.js';
 import { createIdGenerator } from '../../src/social/id-generator.js';
+import { removeStep } from '../../src/social/remove-accounts.js';
+import { listRemovals } from '../../src/stores/accounts.js';
 import { insertContent } from '../../src/stores/contents.js';
 import { inTransaction } from '../../src/stores/database.js';
 import { appendEvent } from '../../src/stores/events.js';
@@ -75,6 +77,8 @@ export interface World {
     args: Parameters<typeof readFeed>[2],
     gate?: { readonly before?: Promise<void>; readonly after?: Promise<void> },
   ): Promise<FeedPage>;
+  /** One row or two of what some deleted account left. */
+  removeSome(): Promise<void>;
   loseInbox(userId: bigint): Promise<void>;
   loseProjection(authorId: bigint): Promise<void>;
   reset(userIds: readonly bigint[]): Promise<void>;
@@ -226,6 +230,13 @@ export async function createWorld(
         return page;
       };
       return readFeed({ ...world.feed, inbox: { ...inbox, read } }, userId, args);
+    },
+    async removeSome() {
+      const [userId] = await listRemovals(pool, 1);
+      const { inbox } = current;
+      if (userId !== undefined) {
+        await removeStep({ pool, inbox, outboxes: createOutboxProjections(app), batchSize: 2 }, userId);
+      }
     },
     loseInbox: (userId) => current.inbox.drop([userId]),
     loseProjection: (authorId) => createOutboxProjections(app).drop([authorId]),

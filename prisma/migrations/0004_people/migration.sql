@@ -24,3 +24,7 @@ CREATE INDEX "account_removals_waiting_idx" ON "account_removals"("requested_at"
 
 -- All that one user reacted to.
 CREATE INDEX "reactions_user_id_idx" ON "reactions"("user_id");
+
+-- What was deleted is emptied from now on; so is what was deleted before.
+UPDATE "contents" SET "text" = '', "media" = '[]' WHERE "deleted_at" IS NOT NULL;
+UPDATE "comments" SET "text" = '' WHERE "deleted_at" IS NOT NULL;

@@ -73,6 +73,11 @@ export type Mutation = {
   deleteComment: DeleteCommentPayload;
   /** Changes the viewer's own profile. Fields that are left out stay as they are; safe to repeat. */
   updateProfile: UpdateProfilePayload;
+  /**
+   * Deletes an account for good: at once for everybody to see, and in the background down to its last post, follow and like.
+   * Its id is never given out again, and its tokens are refused. Only its owner, or an admin. Safe to repeat.
+   */
+  deleteAccount: DeleteAccountPayload;
 };
 
 
@@ -118,6 +123,11 @@ export type MutationDeleteCommentArgs = {
 
 export type MutationUpdateProfileArgs = {
   input: UpdateProfileInput;
+};
+
+
+export type MutationDeleteAccountArgs = {
+  input: DeleteAccountInput;
 };
 
 export type PublishContentInput = {
@@ -229,6 +239,15 @@ export type UpdateProfileInput = {
 export type UpdateProfilePayload = {
   __typename?: 'UpdateProfilePayload';
   user: User;
+};
+
+export type DeleteAccountInput = {
+  userId: Scalars['ID']['input'];
+};
+
+export type DeleteAccountPayload = {
+  __typename?: 'DeleteAccountPayload';
+  userId: Scalars['ID']['output'];
 };
 
 export type PageInfo = {
@@ -511,6 +530,8 @@ export type ResolversTypes = {
   DeleteCommentPayload: ResolverTypeWrapper<DeleteCommentPayload>;
   UpdateProfileInput: UpdateProfileInput;
   UpdateProfilePayload: ResolverTypeWrapper<Omit<UpdateProfilePayload, 'user'> & { user: ResolversTypes['User'] }>;
+  DeleteAccountInput: DeleteAccountInput;
+  DeleteAccountPayload: ResolverTypeWrapper<DeleteAccountPayload>;
   PageInfo: ResolverTypeWrapper<PageInfo>;
   User: ResolverTypeWrapper<UserRef>;
   Content: ResolverTypeWrapper<ContentRef>;
@@ -556,6 +577,8 @@ export type ResolversParentTypes = {
   DeleteCommentPayload: DeleteCommentPayload;
   UpdateProfileInput: UpdateProfileInput;
   UpdateProfilePayload: Omit<UpdateProfilePayload, 'user'> & { user: ResolversParentTypes['User'] };
+  DeleteAccountInput: DeleteAccountInput;
+  DeleteAccountPayload: DeleteAccountPayload;
   PageInfo: PageInfo;
   User: UserRef;
   Content: ContentRef;
@@ -596,6 +619,7 @@ export type MutationResolvers<ContextType = RequestContext, ParentType extends R
   addComment: Resolver<ResolversTypes['AddCommentPayload'], ParentType, ContextType, RequireFields<MutationAddCommentArgs, 'input'>>;
   deleteComment: Resolver<ResolversTypes['DeleteCommentPayload'], ParentType, ContextType, RequireFields<MutationDeleteCommentArgs, 'input'>>;
   updateProfile: Resolver<ResolversTypes['UpdateProfilePayload'], ParentType, ContextType, RequireFields<MutationUpdateProfileArgs, 'input'>>;
+  deleteAccount: Resolver<ResolversTypes['DeleteAccountPayload'], ParentType, ContextType, RequireFields<MutationDeleteAccountArgs, 'input'>>;
 };
 
 export type PublishContentPayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['PublishContentPayload'] = ResolversParentTypes['PublishContentPayload']> = {
@@ -634,6 +658,10 @@ export type DeleteCommentPayloadResolvers<ContextType = RequestContext, ParentTy
 
 export type UpdateProfilePayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['UpdateProfilePayload'] = ResolversParentTypes['UpdateProfilePayload']> = {
   user?: Resolver<ResolversTypes['User'], ParentType, ContextType>;
+};
+
+export type DeleteAccountPayloadResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['DeleteAccountPayload'] = ResolversParentTypes['DeleteAccountPayload']> = {
+  userId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
 export type PageInfoResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = {
@@ -745,6 +773,7 @@ export type Resolvers<ContextType = RequestContext> = {
   AddCommentPayload?: AddCommentPayloadResolvers<ContextType>;
   DeleteCommentPayload?: DeleteCommentPayloadResolvers<ContextType>;
   UpdateProfilePayload?: UpdateProfilePayloadResolvers<ContextType>;
+  DeleteAccountPayload?: DeleteAccountPayloadResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;
   User?: UserResolvers<ContextType>;
   Content?: ContentResolvers<ContextType>;

@@ -57,6 +57,12 @@ export function createMutations(social: Social, loaders: LoadersByRequest): Muta
       ctx.hydration.users.forget(userId);
       return { user: { userId } };
     },
+    deleteAccount: async (_, { input }, ctx) => {
+      const userId = parseId(input.userId, 'userId');
+      await command(ctx, (viewer) => social.deleteAccount(viewer, userId));
+      ctx.hydration.users.forget(userId);
+      return { userId: userId.toString() };
+    },
   };
 
   async function command<T>(ctx: RequestContext, run: (viewer: Viewer) => Promise<T>): Promise<T> {
