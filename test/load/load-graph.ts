@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Pool } from '../../src/stores/database.js';
+import { inTransaction, type Pool } from '../../src/stores/database.js';
 import { generateGraph, type MutualFollow } from '../harness/graphs.js';
 
 const GITHUB = new URL('../../../shared/data/github-mutual-follows.csv', import.meta.url);
@@ -16,30 +16,33 @@ export function readGraph(file: string | undefined): readonly MutualFollow[] {
  * Writes users (ids from 1), follows in both directions and activity: of ten readers one was never here and one came
  * last eight days ago.
  */
-export async function loadGraph(pool: Pool, edges: readonly MutualFollow[]): Promise<void> {
-  const ends = [edges.map(([a]) => a + 1), edges.map(([, b]) => b + 1)];
-  await pool.query(
-    `INSERT INTO users (id, handle, display_name)
+export const loadGraph = (pool: Pool, edges: readonly MutualFollow[]): Promise<void> =>
+  inTransaction(pool, async (client) => {
+    // Half a million follows take longer than a statement of the product may.
+    await client.query('SET LOCAL statement_timeout = 0');
+    const ends = [edges.map(([a]) => a + 1), edges.map(([, b]) => b + 1)];
+    await client.query(
+      `INSERT INTO users (id, handle, display_name)
      SELECT id, 'user_' || id, 'User ' || id FROM (SELECT unnest($1::int[]) UNION SELECT unnest($2::int[])) AS u (id)`,
-    ends,
-  );
-  await pool.query(
-    `INSERT INTO follows (follower_id, followee_id, follow_seq)
+      ends,
+    );
+    await client.query(
+      `INSERT INTO follows (follower_id, followee_id, follow_seq)
      SELECT a, b, row_number() OVER (PARTITION BY a ORDER BY b)
      FROM unnest($1::int[] || $2::int[], $2::int[] || $1::int[]) AS f (a, b)`,
-    ends,
-  );
-  await pool.query(
-    `UPDATE users SET follower_count = f.n, following_count = f.n, follow_seq = f.n
+      ends,
+    );
+    await client.query(
+      `UPDATE users SET follower_count = f.n, following_count = f.n, follow_seq = f.n
      FROM (SELECT follower_id, count(*) AS n FROM follows GROUP BY follower_id) f WHERE f.follower_id = id`,
-  );
-  await pool.query(
-    `INSERT INTO activity (user_id, last_active_at)
+    );
+    await client.query(
+      `INSERT INTO activity (user_id, last_active_at)
      SELECT id, $1::bigint - CASE WHEN id % 10 = 1 THEN 8 * 86400000 ELSE 0 END FROM users WHERE id % 10 <> 0`,
-    [Date.now()],
-  );
-  await pool.query('ANALYZE');
-}
+      [Date.now()],
+    );
+    await client.query('ANALYZE');
+  });
 
 /** Writes down when contents, follows and blocks change, so that readers can ask what changed while they read. */
 export async function recordChanges(pool: Pool): Promise<void> {
