@@ -9,15 +9,20 @@ const rooms = {
   social: { imports: ['domain', 'stores', 'jobs'], because: 'a publisher knows nothing of timelines' },
   fanout: { imports: ['domain', 'stores', 'jobs'], because: 'delivery starts from events, not from commands or reads' },
   feed: { imports: ['domain', 'stores', 'jobs'], because: 'a read never depends on how entries were delivered' },
+  live: {
+    imports: ['domain', 'stores', 'feed'],
+    because: 'it tells what the read path would show; the read path does not know who listens',
+  },
+  streaming: { imports: ['domain'], because: 'open connections carry any GraphQL, of gateway and subgraphs alike' },
   verify: {
     imports: ['domain', 'stores', 'feed'],
     because: 'it judges what the read path shows by the authority alone, whatever was delivered',
   },
   subgraphs: {
-    imports: ['domain', 'social', 'feed'],
+    imports: ['domain', 'social', 'feed', 'live', 'streaming'],
     because: 'resolvers are thin: they call commands and the read path',
   },
-  gateway: { imports: ['domain'], because: 'the gateway knows the subgraphs by their URLs only' },
+  gateway: { imports: ['domain', 'streaming'], because: 'the gateway knows the subgraphs by their URLs only' },
   import: {
     imports: ['domain', 'stores'],
     because: 'lines become rows; who asks for it is the command line or the demo',

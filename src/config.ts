@@ -79,6 +79,10 @@ const schema = z.object({
   BODY_LIMIT_BYTES: count(256 * 1024),
   QUERY_TOKENS_MAX: count(4_000),
   QUERY_DEPTH_MAX: count(15),
+  LIVE_CONNECTIONS_MAX: count(10_000),
+  LIVE_PER_VIEWER: count(20),
+  LIVE_INTERVAL_MS: count(1_000),
+  LIVE_SLOW_MS: count(10_000),
   SHUTDOWN_TIMEOUT_MS: count(10_000),
 });
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -72,10 +73,15 @@ export function createHttpServer({ config, log, readyChecks }: HttpSettings): Ht
     return reply.code(status).send(describeHttpError(error, config));
   });
   serveHealth(app, readyChecks, log);
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   return {
     app,
     listen: (port, setting) => listen(app, { host: config.HOST, port, setting }),
-    close: () => closeWithin(app, config.SHUTDOWN_TIMEOUT_MS),
+    close: () => closeWithin(app, sockets, config.SHUTDOWN_TIMEOUT_MS),
   };
 }
 
@@ -117,11 +123,13 @@ async function listen(app: FastifyInstance, at: { host: string; port: number; se
   }
 }
 
-async function closeWithin(app: FastifyInstance, timeoutMs: number): Promise<void> {
+async function closeWithin(app: FastifyInstance, sockets: Iterable<Socket>, timeoutMs: number): Promise<void> {
   const { server } = app;
   // Idle connections are closed once by Fastify; those that become idle by ending their last request are found here.
   const sweep = setInterval(() => {
     server.closeIdleConnections();
+    // To Node a connection that never sent anything is not idle: fetch opens one ahead when a stream is cancelled.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, IDLE_SWEEP_MS);
   const deadline = setTimeout(() => {
     server.closeAllConnections();

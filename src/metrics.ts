@@ -69,6 +69,16 @@ export function createMetrics(registry: Registry) {
       help: 'Entries written to inboxes.',
       registers,
     }),
+    liveTimelines: new Gauge({
+      name: 'tideline_live_timelines',
+      help: 'Open subscriptions to timelineUpdated in this process.',
+      registers,
+    }),
+    liveUpdates: new Counter({
+      name: 'tideline_live_updates_total',
+      help: 'Updates told to open timelines.',
+      registers,
+    }),
     relayBacklog: new Gauge({
       name: 'tideline_relay_backlog',
       help: 'Events that are not yet in the queue.',

@@ -3,7 +3,7 @@ import type { Queues } from '../jobs/queues.js';
 import type { Logger } from '../log.js';
 import type { Pool } from '../stores/database.js';
 import { EVENTS_CHANNEL, openRelaySession } from '../stores/relay-session.js';
-import { relayEvents } from './relay-events.js';
+import { relayEvents, type Announce } from './relay-events.js';
 
 export interface Relay {
   close(): Promise<void>;
@@ -19,6 +19,7 @@ export function startRelay(deps: {
   databaseUrl: string;
   pool: Pool;
   queues: Pick<Queues, 'contentEvents'>;
+  announce?: Announce;
   pollMs: number;
   log: Logger;
 }): Relay {

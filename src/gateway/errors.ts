@@ -1,6 +1,8 @@
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import type { ErrorCode } from '../domain/errors.js';
-import { UNREACHABLE } from './transport.js';
+
+/** Set on the error of a subgraph that is down, slow, or answers with something else than GraphQL. */
+export const UNREACHABLE = 'SUBGRAPH_UNREACHABLE';
 
 type ErrorList = NonNullable<ExecutionResult['errors']>;
 

@@ -5,12 +5,23 @@ import {
   type GatewayRuntime,
 } from '@graphql-hive/gateway-runtime';
 import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
-import { execute, parse, type ExecutionArgs, type ExecutionResult, type ParseOptions, type Source } from 'graphql';
+import {
+  execute,
+  GraphQLError,
+  parse,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type ParseOptions,
+  type Source,
+} from 'graphql';
 import type { Config } from '../config.js';
+import type { ErrorCode } from '../domain/errors.js';
 import type { Logger } from '../log.js';
+import { mapStream } from '../streaming/results.js';
 import { maskErrors } from './errors.js';
 import { loadGraphiql } from './graphiql.js';
 import { limitDepth } from './limits.js';
+import { LIVE_ONLY } from './live.js';
 import { createTransport } from './transport.js';
 
 export interface RuntimeSettings {
@@ -46,7 +57,7 @@ export async function createRuntime(settings: RuntimeSettings): Promise<GatewayR
       // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
       maskedErrors: { maskError: (error) => error as Error },
       logging: new HiveLogger({ level: false }),
-      plugins: () => [limitOperations(config), completeData, presentErrors(config, log)],
+      plugins: () => [limitOperations(config), refuseOtherThanLive, completeData, presentErrors(config, log)],
     }),
   );
 }
@@ -63,6 +74,17 @@ const limitOperations = (config: Config): GatewayPlugin => {
       addValidationRule(depthRule);
     },
   };
+};
+
+/** By WebSocket subscriptions only: who writes and reads goes through all that guards HTTP requests. */
+const refuseOtherThanLive: GatewayPlugin = {
+  onExecute({ args, setResultAndStopExecution }) {
+    if (args.contextValue[LIVE_ONLY] !== true) return;
+    const extensions = { code: 'BAD_USER_INPUT' satisfies ErrorCode };
+    setResultAndStopExecution({
+      errors: [new GraphQLError('Only subscriptions are answered by WebSocket.', { extensions })],
+    });
+  },
 };
 
 /**
@@ -84,22 +106,28 @@ const completeData: GatewayPlugin = {
 const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
   onResultProcess(processed) {
     const { request, result } = processed;
-    if (!isSingle(result) || !result.errors) return;
     const requestId = request.headers.get('x-request-id');
-    const errors = maskErrors(result.errors, {
-      hideSuggestions: config.isProduction,
-      // Not the error as a whole: its extensions may hold what users wrote.
-      onHidden: ({ message, extensions, path }) => {
-        const { code, serviceName: subgraph } = extensions;
-        log.error({ reason: message, code, subgraph, path, requestId }, 'an error that the client does not see');
-      },
-    });
-    processed.setResult({ ...result, errors });
+    const mask = (errors: NonNullable<ExecutionResult['errors']>) =>
+      maskErrors(errors, {
+        hideSuggestions: config.isProduction,
+        // Not the error as a whole: its extensions may hold what users wrote.
+        onHidden: ({ message, extensions, path }) => {
+          const { code, serviceName: subgraph } = extensions;
+          log.error({ reason: message, code, subgraph, path, requestId }, 'an error that the client does not see');
+        },
+      });
+    const present = (single: ExecutionResult): ExecutionResult =>
+      single.errors ? { ...single, errors: mask(single.errors) } : single;
+    if (isSingle(result)) processed.setResult(present(result));
+    else if (isStream(result)) processed.setResult(mapStream(result, present));
   },
 });
 
 const isSingle = (result: unknown): result is ExecutionResult =>
   typeof result === 'object' && result !== null && !Array.isArray(result) && !(Symbol.asyncIterator in result);
+
+const isStream = (result: unknown): result is AsyncIterable<ExecutionResult> =>
+  typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 
 /** The runtime would abort requests in flight at the first SIGTERM; here the server drains them first. */
 function withoutSignalHandlers<T>(create: () => T): T {

@@ -3,6 +3,9 @@ import type { Config } from '../config.js';
 import { createHttpServer, errorBody, identify, type RunningServer } from '../http.js';
 import { createIdentityCheck } from '../identity.js';
 import type { Logger } from '../log.js';
+import { serveLive } from '../streaming/serve-live.js';
+import { createOpener, readLive } from './live.js';
+import { isEventStream } from './read-subscription.js';
 import { createRuntime } from './runtime.js';
 
 export interface GatewaySettings {
@@ -33,6 +36,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningSe
     log,
     readyChecks: { supergraph: async () => runtime.getSchema() },
   });
+  const verify = createIdentityCheck(config);
+  const live = serveLive({ app, config, log, verify, open: createOpener(runtime) });
   // Hive reads JSON itself, so that its answers to malformed requests stay those of GraphQL over HTTP.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
@@ -47,12 +52,18 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningSe
         if (request.method === 'GET' || (type !== undefined && !SIMPLE_TYPES.includes(type))) return;
         return reply.code(415).send(errorBody('BAD_USER_INPUT', 'The content type must be application/json.'));
       },
-      identify(createIdentityCheck(config)),
+      identify(verify),
     ],
     async handler(request, reply) {
       // The validated id, or the one made here: subgraphs log the same.
       request.raw.headers['x-request-id'] = request.id;
       const response = await runtime.handleNodeRequestAndResponse(request, reply, {});
+      if (response.body && isEventStream(response)) {
+        const seat = live.reserve(reply);
+        if (seat) live.send(request, reply, readLive(response.body), seat);
+        else await response.body.cancel();
+        return reply;
+      }
       response.headers.forEach((value, name) => {
         void reply.header(name, value);
       });

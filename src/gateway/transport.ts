@@ -1,6 +1,9 @@
 import type { GatewayConfigBase } from '@graphql-hive/gateway-runtime';
-import { GraphQLError, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
+import { GraphQLError, OperationTypeNode, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import { messageOf } from '../domain/errors.js';
+import { EVENT_STREAM } from '../streaming/send-events.js';
+import { UNREACHABLE } from './errors.js';
+import { isEventStream, readSubscription, toGraphqlError } from './read-subscription.js';
 
 type TransportMap = Exclude<
   NonNullable<GatewayConfigBase<Record<string, unknown>>['transports']>,
@@ -9,9 +12,6 @@ type TransportMap = Exclude<
 type Transport = Extract<Awaited<TransportMap[string]>, { getSubgraphExecutor: unknown }>;
 type Executor = Awaited<ReturnType<Transport['getSubgraphExecutor']>>;
 type ExecutionRequest = Parameters<Executor>[0] & { context: { request: Request } };
-
-/** Set on the error of a subgraph that is down, slow, or answers with something else than GraphQL. */
-export const UNREACHABLE = 'SUBGRAPH_UNREACHABLE';
 
 /**
  * Asks subgraphs by POST. Hive's own transport joins a query to an equal one that is on its way, so that a read could be
@@ -22,7 +22,8 @@ export const UNREACHABLE = 'SUBGRAPH_UNREACHABLE';
  */
 export const createTransport = (timeoutMs: number): Transport => ({
   getSubgraphExecutor: ({ transportEntry, fetch = globalThis.fetch }) =>
-    (async ({ document, variables, operationName, context, info }: ExecutionRequest) => {
+    (async ({ document, variables, operationName, operationType, context, info }: ExecutionRequest) => {
+      const isLive = operationType === OperationTypeNode.SUBSCRIPTION;
       const abort = new AbortController();
       const timer = setTimeout(() => {
         abort.abort(new Error(`no answer within ${timeoutMs} ms`));
@@ -32,13 +33,14 @@ export const createTransport = (timeoutMs: number): Transport => ({
           method: 'POST',
           headers: {
             'content-type': 'application/json',
-            accept: 'application/graphql-response+json, application/json',
+            accept: isLive ? EVENT_STREAM : 'application/graphql-response+json, application/json',
             ...pick(context.request.headers, ['authorization', 'x-request-id']),
           },
           body: JSON.stringify({ query: printOnce(document), variables, operationName }),
           signal: abort.signal,
         };
         const response = await fetch(transportEntry.location ?? '', init, context, info);
+        if (isLive && response.body && isEventStream(response)) return readSubscription(response.body);
         return readResult(await response.text(), response.status);
       } catch (error) {
         const reason = messageOf(abort.signal.aborted ? abort.signal.reason : error);
@@ -54,7 +56,7 @@ function readResult(text: string, status: number): ExecutionResult {
   const result = JSON.parse(text) as { data?: Record<string, unknown> | null; errors?: GraphQLFormattedError[] } | null;
   if (!result?.data && !result?.errors?.length) throw new Error(`status ${status} without data or errors`);
   const { data = null, errors } = result;
-  return errors ? { data, errors: errors.map(({ message, ...rest }) => new GraphQLError(message, rest)) } : { data };
+  return errors ? { data, errors: errors.map(toGraphqlError) } : { data };
 }
 
 const pick = (headers: Headers, names: readonly string[]) =>

@@ -12,7 +12,7 @@ import type { SocialDeps } from './deps.js';
  * @throws TidelineError NOT_FOUND; FORBIDDEN unless the viewer is the author.
  */
 export async function deleteContent(
-  { pool, onContentChanged }: Pick<SocialDeps, 'pool' | 'onContentChanged'>,
+  { pool, onContentChanged, announce }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce'>,
   viewer: Viewer,
   contentId: bigint,
 ): Promise<void> {
@@ -23,6 +23,7 @@ export async function deleteContent(
   });
   // Also when nothing was written: the process that did may have stopped before it could tell.
   onContentChanged(contentId);
+  announce?.([{ kind: 'changed', authorId, contentId }]);
 }
 
 /** Deletes a content of this author, in a transaction. @throws as deleteContent */

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.js';
 import type { CursorKeys } from '../domain/cursor.js';
 import type { Database } from '../stores/database.js';
+import type { LiveSignal } from '../stores/live-signals.js';
 import type { IdGenerator } from './id-generator.js';
 
 /** What the commands and reads of the social side are built from; each takes what it uses. */
@@ -17,4 +18,6 @@ export interface SocialDeps {
   readonly onContentChanged: (contentId: bigint) => void;
   /** The same after the commit of a change of a user's card. */
   readonly onUserChanged: (userId: bigint) => void;
+  /** Called after the commit of whatever may change what open timelines show. It must not throw. */
+  readonly announce?: (signals: readonly LiveSignal[]) => void;
 }

@@ -37,14 +37,14 @@ const TEXT_LENGTH_MAX = 5000;
  * @throws TidelineError BAD_USER_INPUT; NOT_FOUND when the viewer may not see what is to be reposted.
  */
 export async function publishContent(
-  { pool, ids, clock }: Pick<SocialDeps, 'pool' | 'ids' | 'clock'>,
+  { pool, ids, clock, announce }: Pick<SocialDeps, 'pool' | 'ids' | 'clock' | 'announce'>,
   viewer: Viewer,
   input: PublishInput,
 ): Promise<Published> {
   const authorId = viewer.userId;
   const content = readInput(input);
   await ids.ready();
-  return inTransaction(pool, async (client) => {
+  const published = await inTransaction(pool, async (client) => {
     await ensureUser(client, authorId);
     await lockAuthor(client, authorId);
     if (content.idempotencyKey !== null) {
@@ -58,6 +58,8 @@ export async function publishContent(
     await appendEvent(client, { type: 'content.published', authorId, contentId });
     return { contentId, publishTime };
   });
+  announce?.([{ kind: 'published', authorId, contentId: published.contentId }]);
+  return published;
 }
 
 function readInput(input: PublishInput) {

@@ -10,7 +10,7 @@ import { lockPair } from './lock-pair.js';
  * @throws TidelineError BAD_USER_INPUT, NOT_FOUND.
  */
 export async function setBlock(
-  { pool }: Pick<SocialDeps, 'pool'>,
+  { pool, announce }: Pick<SocialDeps, 'pool' | 'announce'>,
   viewer: Viewer,
   userId: bigint,
   blocked: boolean,
@@ -27,4 +27,5 @@ export async function setBlock(
     await removeFollow(client, second, first);
     await removeFollow(client, first, second);
   });
+  announce?.([viewer.userId, userId].map((id) => ({ kind: 'relations', userId: id })));
 }

@@ -11,7 +11,7 @@ import { lockForFollow } from './lock-pair.js';
  * @throws TidelineError BAD_USER_INPUT, NOT_FOUND; FORBIDDEN to follow while either blocks the other.
  */
 export async function setFollow(
-  { pool }: Pick<SocialDeps, 'pool'>,
+  { pool, announce }: Pick<SocialDeps, 'pool' | 'announce'>,
   viewer: Viewer,
   userId: bigint,
   following: boolean,
@@ -25,4 +25,5 @@ export async function setFollow(
     if (await isBlocked(client, viewer.userId, userId)) throw forbidden('This user cannot be followed.');
     await addFollow(client, viewer.userId, userId);
   });
+  announce?.([{ kind: 'relations', userId: viewer.userId }]);
 }

@@ -11,7 +11,7 @@ import type { SocialDeps } from './deps.js';
  * @throws TidelineError NOT_FOUND when unknown or deleted; FORBIDDEN unless the viewer is the author.
  */
 export async function setVisibility(
-  { pool, onContentChanged }: Pick<SocialDeps, 'pool' | 'onContentChanged'>,
+  { pool, onContentChanged, announce }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce'>,
   viewer: Viewer,
   contentId: bigint,
   visibility: Visibility,
@@ -28,4 +28,5 @@ export async function setVisibility(
     await appendEvent(client, { type: 'content.visibility_changed', authorId, contentId });
   });
   onContentChanged(contentId);
+  announce?.([{ kind: 'changed', authorId, contentId }]);
 }

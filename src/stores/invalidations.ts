@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { subscribeChannel } from './pub-sub.js';
 
 /** What changed: the details of a content, or the card of a user. */
 export type InvalidationKey = `content:${bigint}` | `user:${bigint}`;
@@ -29,32 +30,20 @@ export interface InvalidationListener {
   onError(error: unknown): void;
 }
 
-/**
- * Listens for as long as the process lives or until the returned function is called; a lost connection is subscribed
- * again. `onReset` waits for Redis to confirm: 'ready' alone says only that the connection is back.
- * @param subscriber a connection for pub/sub; others may listen to their own channels on it.
- */
-export function subscribeInvalidations(subscriber: Redis, prefix: string, listener: InvalidationListener): () => void {
-  const channel = channelOf(prefix);
-  const onMessage = (from: string, message: string): void => {
-    if (from !== channel) return;
-    if (message === INVALIDATE_ALL) listener.onReset();
-    else if (KEY_PATTERN.test(message)) listener.onInvalidate(message as InvalidationKey);
-  };
-  const subscribe = (): void => {
-    subscriber.subscribe(channel).then(
-      () => listener.onReset(),
-      (error: unknown) => listener.onError(error),
-    );
-  };
-  subscriber.on('message', onMessage);
-  subscriber.on('ready', subscribe);
-  if (subscriber.status === 'ready') subscribe();
-  return () => {
-    subscriber.off('message', onMessage);
-    subscriber.off('ready', subscribe);
-  };
-}
+/** Listens until the returned function is called (pub-sub.ts). */
+export const subscribeInvalidations = (
+  subscriber: Redis,
+  prefix: string,
+  listener: InvalidationListener,
+): (() => void) =>
+  subscribeChannel(subscriber, channelOf(prefix), {
+    onMessage(message) {
+      if (message === INVALIDATE_ALL) listener.onReset();
+      else if (KEY_PATTERN.test(message)) listener.onInvalidate(message as InvalidationKey);
+    },
+    onSubscribed: () => listener.onReset(),
+    onError: (error) => listener.onError(error),
+  });
 
 const channelOf = (prefix: string): string => `${prefix}:invalidate`;
 const KEY_PATTERN = /^(content|user):\d{1,20}$/;

@@ -9,14 +9,17 @@ import {
 } from '@apollo/server/plugin/disabled';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { fastifyApolloHandler } from '@as-integrations/fastify';
-import { parse } from 'graphql';
+import type { FastifyRequest } from 'fastify';
+import { parse, type GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config.js';
 import type { Viewer } from '../domain/viewer.js';
 import { createHttpServer, identify, type ReadyChecks, type RunningServer } from '../http.js';
 import { createIdentityCheck } from '../identity.js';
 import type { Logger } from '../log.js';
+import { serveLive, wantsEvents } from '../streaming/serve-live.js';
 import { formatError, hiddenPartOf } from './errors.js';
+import { openSubscription, type SubscriptionRequest } from './open-subscription.js';
 
 export interface SubgraphSettings<Context extends { requestId: string }> {
   readonly name: string;
@@ -40,16 +43,38 @@ export async function startSubgraph<Context extends { requestId: string }>(
 ): Promise<RunningServer> {
   const { config, makeContext } = settings;
   const log = settings.log.child({ server: settings.name });
-  const apollo = createApolloServer<Context>(settings, log);
+  const schema = buildSchema(settings);
+  const apollo = createApolloServer<Context>(settings, schema, log);
   await apollo.start();
   const { app, listen, close } = createHttpServer({ config, log, readyChecks: settings.readyChecks });
+  const verify = createIdentityCheck(config);
+  const open = async (request: SubscriptionRequest, requestId: string, context: Context) => {
+    const onError = (error: GraphQLError) => logHiddenError(log, error, requestId);
+    const { QUERY_TOKENS_MAX: tokensMax, isProduction: hideSuggestions } = config;
+    return openSubscription({ schema, tokensMax, hideSuggestions, onError }, request, context);
+  };
+  const live = serveLive({
+    app,
+    config,
+    log,
+    verify,
+    open: async (operation, { viewer, requestId, authorization }) =>
+      open(operation, requestId, makeContext(viewer, requestId, authorization)),
+  });
+  const contextOf = ({ viewer, id, headers }: FastifyRequest) => makeContext(viewer, id, headers.authorization);
+  const answer = fastifyApolloHandler(apollo, {
+    context: async (request) => contextOf(request),
+  });
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
-    onRequest: identify(createIdentityCheck(config)),
-    handler: fastifyApolloHandler(apollo, {
-      context: async (request) => makeContext(request.viewer, request.id, request.headers.authorization),
-    }),
+    onRequest: identify(verify),
+    async handler(request, reply) {
+      if (request.method !== 'POST' || !wantsEvents(request)) return answer.call(app, request, reply);
+      const seat = live.reserve(reply);
+      if (seat) live.send(request, reply, await open(request.body ?? {}, request.id, contextOf(request)), seat);
+      return reply;
+    },
   });
   const { metrics } = settings;
   if (metrics) app.get('/metrics', (_, reply) => reply.type(metrics.contentType).send(metrics.metrics()));
@@ -64,12 +89,18 @@ export async function startSubgraph<Context extends { requestId: string }>(
 
 type SchemaModule = Extract<Parameters<typeof buildSubgraphSchema>[0], unknown[]>[number];
 
-function createApolloServer<Context extends { requestId: string }>(settings: SubgraphSettings<Context>, log: Logger) {
-  const { config } = settings;
-  const typeDefs = parse(readFileSync(settings.typeDefs, 'utf8'));
+function buildSchema({ typeDefs, resolvers }: Pick<SubgraphSettings<never>, 'typeDefs' | 'resolvers'>): GraphQLSchema {
+  // The array form is the one that works in every 2.x of @apollo/subgraph.
+  return buildSubgraphSchema([{ typeDefs: parse(readFileSync(typeDefs, 'utf8')), resolvers } as SchemaModule]);
+}
+
+function createApolloServer<Context extends { requestId: string }>(
+  { config }: Pick<SubgraphSettings<Context>, 'config'>,
+  schema: GraphQLSchema,
+  log: Logger,
+) {
   return new ApolloServer<Context>({
-    // The array form is the one that works in every 2.x of @apollo/subgraph.
-    schema: buildSubgraphSchema([{ typeDefs, resolvers: settings.resolvers } as SchemaModule]),
+    schema,
     logger: log,
     nodeEnv: config.NODE_ENV,
     // A gateway composes by `_service { sdl }`, which stays.
@@ -97,10 +128,12 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
 const logHiddenErrors = <Context extends { requestId: string }>(log: Logger): ApolloServerPlugin<Context> => ({
   requestDidStart: async () => ({
     didEncounterErrors: async ({ errors, contextValue: { requestId } }) => {
-      for (const error of errors) {
-        const hidden = hiddenPartOf(error);
-        if (hidden) log.error({ err: hidden, path: error.path, requestId }, 'an error that the client does not see');
-      }
+      for (const error of errors) logHiddenError(log, error, requestId);
     },
   }),
 });
+
+function logHiddenError(log: Logger, error: GraphQLError, requestId: string): void {
+  const hidden = hiddenPartOf(error);
+  if (hidden) log.error({ err: hidden, path: error.path, requestId }, 'an error that the client does not see');
+}

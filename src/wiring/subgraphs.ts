@@ -19,6 +19,7 @@ import { startSubgraph } from '../subgraphs/server.js';
 import { createSocialResolvers } from '../subgraphs/social/resolvers.js';
 import { createTimelineResolvers } from '../subgraphs/timeline/resolvers.js';
 import { createFeed } from './feed.js';
+import { createAnnouncer, createLive } from './live.js';
 import { subgraphReadyChecks } from './ready-checks.js';
 import { plugRemoteSources } from './remote-sources.js';
 
@@ -89,10 +90,11 @@ export function createHydrationParts(app: App): HydrationParts {
 }
 
 export function startTimelineSubgraph(app: App, parts = createHydrationParts(app)): Promise<RunningServer> {
+  const feed = createFeed(app);
   return startSubgraph({
     name: 'timeline',
     typeDefs: findProjectFile('schema/timeline.graphql'),
-    resolvers: createTimelineResolvers(createFeed(app)),
+    resolvers: createTimelineResolvers(feed, createLive(app, feed)),
     makeContext: contextMaker(plugRemoteSources(app, parts.deps)),
     port: app.config.TIMELINE_PORT,
     portSetting: 'TIMELINE_PORT',
@@ -115,6 +117,7 @@ export function startSocialSubgraph(app: App, parts = createHydrationParts(app))
     cursorKeys,
     onContentChanged: parts.forgetContent,
     onUserChanged: parts.forgetUser,
+    announce: createAnnouncer(app),
   });
   return startSubgraph({
     name: 'social',

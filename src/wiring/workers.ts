@@ -9,6 +9,7 @@ import { contentKey, publishInvalidation } from '../stores/invalidations.js';
 import { removeAccounts } from '../social/remove-accounts.js';
 import { startAudit } from '../verify/start-audit.js';
 import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
+import { createAnnouncer } from './live.js';
 import { startRepeating } from './repeat.js';
 
 export type WorkerRole = 'relay' | 'dispatcher' | 'executor' | 'maintenance';
@@ -26,8 +27,9 @@ export function startFanoutWorkers(
 ): FanoutWorkers {
   const { config } = app;
   const { queues, deps } = createWorkerDeps(app);
+  const relayDeps = { ...deps, queues, announce: createAnnouncer(app) };
   const start = {
-    relay: () => startRelay({ ...deps, queues, databaseUrl: config.DATABASE_URL, pollMs: config.RELAY_POLL_MS }),
+    relay: () => startRelay({ ...relayDeps, databaseUrl: config.DATABASE_URL, pollMs: config.RELAY_POLL_MS }),
     dispatcher: () => startDispatcher(deps),
     executor: () => startExecutor(deps),
     maintenance: () => startMaintenance(app, queues),

@@ -62,6 +62,32 @@ export type QueryFanoutArgs = {
   contentId: Scalars['ID']['input'];
 };
 
+export type Subscription = {
+  __typename?: 'Subscription';
+  /**
+   * How many posts newer than `since` the viewer could load now, for an "N new posts" button: told at once, and again
+   * whenever the number changes, at most once a second. It never counts a post that the viewer may not see, and goes down
+   * when one is deleted or hidden. After loading the newest page, subscribe anew with its `startCursor`.
+   *
+   * since: the `startCursor` of the newest page that is shown. Left out, posts count from the newest one of this moment on.
+   * The stream ends with UNAUTHENTICATED when the token expires.
+   */
+  timelineUpdated: TimelineUpdate;
+};
+
+
+export type SubscriptionTimelineUpdatedArgs = {
+  since?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type TimelineUpdate = {
+  __typename?: 'TimelineUpdate';
+  /** Counted up to 100. */
+  newerCount: Scalars['Int']['output'];
+  /** True when there are more than `newerCount`. */
+  hasMore: Scalars['Boolean']['output'];
+};
+
 export type TimelineConnection = {
   __typename?: 'TimelineConnection';
   edges: Array<TimelineEdge>;
@@ -309,8 +335,10 @@ export type ResolversTypes = {
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   String: ResolverTypeWrapper<Scalars['String']['output']>;
-  TimelineConnection: ResolverTypeWrapper<FeedPage>;
+  Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  TimelineUpdate: ResolverTypeWrapper<TimelineUpdate>;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  TimelineConnection: ResolverTypeWrapper<FeedPage>;
   TimelineEdge: ResolverTypeWrapper<FeedEdge>;
   PageInfo: ResolverTypeWrapper<FeedPage>;
   TimelineEmptyReason: TimelineEmptyReason;
@@ -334,8 +362,10 @@ export type ResolversParentTypes = {
   Query: Record<PropertyKey, never>;
   Int: Scalars['Int']['output'];
   String: Scalars['String']['output'];
-  TimelineConnection: FeedPage;
+  Subscription: Record<PropertyKey, never>;
+  TimelineUpdate: TimelineUpdate;
   Boolean: Scalars['Boolean']['output'];
+  TimelineConnection: FeedPage;
   TimelineEdge: FeedEdge;
   PageInfo: FeedPage;
   TimelineNewer: TimelineNewer;
@@ -358,6 +388,15 @@ export type QueryResolvers<ContextType = RequestContext, ParentType extends Reso
   timelineFeed: Resolver<ResolversTypes['TimelineConnection'], ParentType, ContextType, Partial<QueryTimelineFeedArgs>>;
   timelineNewer: Resolver<ResolversTypes['TimelineNewer'], ParentType, ContextType, RequireFields<QueryTimelineNewerArgs, 'than' | 'limit'>>;
   fanout: Resolver<Maybe<ResolversTypes['Fanout']>, ParentType, ContextType, RequireFields<QueryFanoutArgs, 'contentId'>>;
+};
+
+export type SubscriptionResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
+  timelineUpdated?: SubscriptionResolver<ResolversTypes['TimelineUpdate'], "timelineUpdated", ParentType, ContextType, Partial<SubscriptionTimelineUpdatedArgs>>;
+};
+
+export type TimelineUpdateResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TimelineUpdate'] = ResolversParentTypes['TimelineUpdate']> = {
+  newerCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  hasMore?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
 };
 
 export type TimelineConnectionResolvers<ContextType = RequestContext, ParentType extends ResolversParentTypes['TimelineConnection'] = ResolversParentTypes['TimelineConnection']> = {
@@ -441,6 +480,8 @@ export type Resolvers<ContextType = RequestContext> = {
   DateTime?: GraphQLScalarType;
   Node?: NodeResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
+  Subscription?: SubscriptionResolvers<ContextType>;
+  TimelineUpdate?: TimelineUpdateResolvers<ContextType>;
   TimelineConnection?: TimelineConnectionResolvers<ContextType>;
   TimelineEdge?: TimelineEdgeResolvers<ContextType>;
   PageInfo?: PageInfoResolvers<ContextType>;

@@ -3,6 +3,8 @@ import { parseId } from '../../domain/ids.js';
 import { countNewer, readFeed, type FeedDeps } from '../../feed/feed.js';
 import { findVisibleIds } from '../../feed/find-visible.js';
 import { readFanout } from '../../feed/read-fanout.js';
+import type { NewerReport } from '../../live/newer-posts.js';
+import type { TimelineWatch } from '../../live/watch-timelines.js';
 import type { RequestContext } from '../context.js';
 import { readReference } from '../read-reference.js';
 import { requireViewer } from '../require-viewer.js';
@@ -11,7 +13,7 @@ import type { Resolvers } from './generated.js';
 import { prefetchContents } from './prefetch-contents.js';
 
 /** Every field of schema/timeline.graphql. Thin: they read arguments, call the feed and hand on refs. */
-export function createTimelineResolvers(feed: FeedDeps): Resolvers {
+export function createTimelineResolvers(feed: FeedDeps, live: Pick<TimelineWatch, 'watch'>): Resolvers {
   const visibleContents = createVisibleLoaders(feed);
   return {
     DateTime: shareable.DateTime,
@@ -21,6 +23,12 @@ export function createTimelineResolvers(feed: FeedDeps): Resolvers {
       timelineNewer: async (_, { than, limit }, ctx) => countNewer(feed, requireViewer(ctx).userId, than, limit),
       fanout: async (_, { contentId }, ctx) =>
         readFanout(feed.pool, requireViewer(ctx), parseId(contentId, 'contentId')),
+    },
+    Subscription: {
+      timelineUpdated: {
+        subscribe: async (_, { since }, ctx) => live.watch(requireViewer(ctx).userId, since),
+        resolve: (report: NewerReport) => report,
+      },
     },
     TimelineConnection: {
       edges: async ({ edges }, _, ctx, info) => {
