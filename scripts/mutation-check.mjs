@@ -13,7 +13,31 @@ const unit = 'test/unit';
 
 // file, text to replace (must occur), replacement, tests that must turn red
 const breaks = {
-  'redis floor not raised at trim': ['src/stores/inbox/lua/head.lua', 'for i = 6, 8 do', 'for i = 9, 8 do', inbox],
+  'redis floor not raised at trim': ['src/stores/inbox/lua/zset/head.lua', 'for i = 6, 8 do', 'for i = 9, 8 do', inbox],
+  'packed floor not raised at trim': [
+    'src/stores/inbox/lua/packed/insert.lua',
+    '    trimmed = 1\n    if',
+    '    if',
+    inbox,
+  ],
+  'packed fill lowers a floor below a trim': [
+    'src/stores/inbox/lua/packed/fill.lua',
+    'newest_floor(ARGV[4], trim_floor)',
+    'ARGV[4]',
+    inbox,
+  ],
+  'packed floor sinks with a late arrival': [
+    'src/stores/inbox/lua/packed/insert.lua',
+    '    settle(key, start)\n',
+    '',
+    inbox,
+  ],
+  'a cut string passes for a whole one': [
+    'src/stores/inbox/lua/packed/insert.lua',
+    ' ~= length_of(capacity) then',
+    ' == 0 then',
+    inbox,
+  ],
   'postgres floor not raised at trim': [
     'src/stores/inbox/postgres.ts',
     'allFloor: newestOf(head.allFloor, oldest)',
@@ -21,14 +45,14 @@ const breaks = {
     inbox,
   ],
   'fill lowers a floor below a trim': [
-    'src/stores/inbox/lua/fill.lua',
+    'src/stores/inbox/lua/zset/fill.lua',
     'newest_floor(ARGV[7], fields[8])',
     'ARGV[7]',
     inbox,
   ],
-  'fill by an overtaken rebuild': ['src/stores/inbox/lua/fill.lua', 'or fields[9] ~= ARGV[1] ', '', inbox],
+  'fill by an overtaken rebuild': ['src/stores/inbox/lua/zset/fill.lua', 'or fields[9] ~= ARGV[1] ', '', inbox],
   'push creates an inbox': [
-    'src/stores/inbox/lua/insert.lua',
+    'src/stores/inbox/lua/zset/insert.lua',
     'if fields then',
     'if true then fields = fields or {}',
     inbox,
@@ -132,7 +156,7 @@ const breaks = {
     'test/service/regressions',
   ],
   'clean-up removes what came back': [
-    'src/stores/inbox/lua/remove.lua',
+    'src/stores/inbox/lua/zset/remove.lua',
     "ARGV[1] ~= '' and fields[3] ~= ARGV[1]",
     'false',
     inbox,

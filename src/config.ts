@@ -35,7 +35,7 @@ const schema = z.object({
   CURSOR_SECRETS: z.string().min(16).optional(),
   FEED_MODE: z.enum(['hybrid', 'push', 'pull']).default('hybrid'),
   FEED_INCLUDE_OWN: z.enum(['true', 'false']).default('false'),
-  INBOX_STORE: z.enum(['redis-zset', 'postgres']).default('redis-zset'),
+  INBOX_STORE: z.enum(['redis-packed', 'redis-zset', 'postgres']).default('redis-packed'),
   INBOX_MAX_ENTRIES: count(1000),
   INBOX_BUCKETS: count(16),
   TIMELINE_MAX_DEPTH: count(2000),

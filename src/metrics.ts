@@ -46,6 +46,11 @@ export function createMetrics(registry: Registry) {
       labelNames: ['result'] as const,
       registers,
     }),
+    inboxesDamaged: new Counter({
+      name: 'tideline_inboxes_damaged_total',
+      help: 'Times that an inbox in Redis was cut, contradicted itself or was a foreign value, and counted as missing.',
+      registers,
+    }),
     audits: new Counter({
       name: 'tideline_audits_total',
       help: 'First pages of random readers compared with the authority, by result.',

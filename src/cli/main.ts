@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
+import { addInboxCommand } from './inbox.js';
 import { addRebuildCommand } from './rebuild.js';
 import { addRetryCommand } from './retry.js';
 import { addStatusCommand } from './status.js';
@@ -16,6 +17,7 @@ const commands = [
   addVerifyCommand,
   addRebuildCommand,
   addRetryCommand,
+  addInboxCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { App } from '../app.js';
-import { ENTRY_MIN, ENTRY_TOP, compareEntries, type Entry } from '../domain/entry.js';
 import { parseId } from '../domain/ids.js';
 import { rebuildInbox } from '../fanout/rebuild-inbox.js';
 import { createInboxStore } from '../wiring/feed.js';
+import { describeHead } from './describe-inbox.js';
 import { withServices } from './with-services.js';
 
 export function addRebuildCommand(program: Command): void {
@@ -30,10 +30,7 @@ async function rebuild(app: App, userId: bigint): Promise<string> {
     limit: config.INBOX_MAX_ENTRIES,
   });
   const lines = [`The inbox of user ${userId.toString()} is written: ${entries.length} entries.`];
-  if (head) {
-    lines.push(`  allFloor     ${describeFloor(head.allFloor)}`, `  activeFloor  ${describeFloor(head.activeFloor)}`);
-    lines.push(`  epoch ${head.epoch}, follows up to ${head.followSeq}`);
-  }
+  if (head) lines.push(...describeHead(head));
   return lines.join('\n');
 }
 
@@ -42,9 +39,3 @@ const REASONS = {
   superseded: 'it was lost, or begun by another process, meanwhile',
   unused: 'FEED_MODE or INBOX_STORE of the deployment are such that this inbox is not read',
 };
-
-function describeFloor(floor: Entry): string {
-  if (compareEntries(floor, ENTRY_MIN) === 0) return 'complete to the end';
-  if (compareEntries(floor, ENTRY_TOP) === 0) return 'complete nowhere';
-  return `complete down to ${new Date(floor.publishTime).toISOString()}, content ${floor.contentId.toString()}`;
-}

@@ -10,13 +10,16 @@ import { createLastKnown } from '../feed/last-known.js';
 import type { HiddenEntry } from '../feed/scan.js';
 import type { FeedPolicy } from '../stores/feed-state.js';
 import { createPostgresInboxStore } from '../stores/inbox/postgres.js';
+import { createPackedInboxStore } from '../stores/inbox/redis-packed.js';
 import { createZsetInboxStore, type ZsetInboxStore } from '../stores/inbox/redis-zset.js';
 import type { InboxStore } from '../stores/inbox/inbox-store.js';
 
 const DAY_MS = 86_400_000;
 
+type StoreApp = Pick<App, 'config' | 'database' | 'redis' | 'meters'>;
+
 /** What this deployment records as its policy. */
-export const feedPolicyOf = (app: Pick<App, 'config' | 'database' | 'redis'>): FeedPolicy => ({
+export const feedPolicyOf = (app: StoreApp): FeedPolicy => ({
   feedMode: app.config.FEED_MODE,
   inboxStore: createInboxStore(app).name,
   activeMs: app.config.ACTIVE_DAYS * DAY_MS,
@@ -24,11 +27,17 @@ export const feedPolicyOf = (app: Pick<App, 'config' | 'database' | 'redis'>): F
 });
 
 /** The store that INBOX_STORE names. */
-export function createInboxStore({ config, database, redis }: Pick<App, 'config' | 'database' | 'redis'>): InboxStore {
-  const maxEntries = config.INBOX_MAX_ENTRIES;
-  return config.INBOX_STORE === 'postgres'
-    ? createPostgresInboxStore({ pool: database.pool, maxEntries })
-    : createZsetInboxStore({ redis, keyPrefix: config.REDIS_KEY_PREFIX, buckets: config.INBOX_BUCKETS, maxEntries });
+export function createInboxStore({ config, database, redis, meters }: StoreApp): InboxStore {
+  const { INBOX_MAX_ENTRIES: maxEntries, REDIS_KEY_PREFIX: keyPrefix, INBOX_BUCKETS: buckets } = config;
+  const onDamaged = (count: number): void => {
+    meters.inboxesDamaged.inc(count);
+  };
+  const create = {
+    'redis-packed': () => createPackedInboxStore({ redis, keyPrefix, buckets, maxEntries, onDamaged }),
+    'redis-zset': () => createZsetInboxStore({ redis, keyPrefix, buckets, maxEntries }),
+    postgres: () => createPostgresInboxStore({ pool: database.pool, maxEntries }),
+  };
+  return create[config.INBOX_STORE]();
 }
 
 /** Big accounts' outboxes in Redis, whatever INBOX_STORE is. */

@@ -61,7 +61,7 @@ export interface Stack {
 export const hasRemoteSources = process.env['TIDELINE_TEST_SOURCES'] === 'remote';
 
 /** The inbox stores that a suite runs on; where the details come from is the same to both. */
-export const INBOX_STORES = hasRemoteSources ? ['redis-zset'] : ['redis-zset', 'postgres'];
+export const INBOX_STORES = hasRemoteSources ? ['redis-packed'] : ['redis-packed', 'redis-zset', 'postgres'];
 
 export interface StackOptions {
   readonly clock?: Clock;

@@ -63,7 +63,7 @@ const stepArbitrary = fc.oneof(
   weighted('flushRedis', 1, {}),
   weighted('policy', 1, {
     mode: fc.constantFrom('hybrid', 'hybrid', 'push', 'pull'),
-    store: fc.constantFrom('redis-zset', 'postgres'),
+    store: fc.constantFrom('redis-packed', 'redis-zset', 'postgres'),
   }),
   weighted('readFirst', 5, { reader: user, size }),
   weighted('walkDown', 3, { reader: user, size }),

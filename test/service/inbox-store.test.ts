@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { compareEntries, ENTRY_MIN, ENTRY_TOP, type Direction, type Entry } from '../../src/domain/entry.js';
 import type { InboxFill, InboxStore } from '../../src/stores/inbox/inbox-store.js';
 import { createPostgresInboxStore } from '../../src/stores/inbox/postgres.js';
+import { createPackedInboxStore } from '../../src/stores/inbox/redis-packed.js';
 import { createZsetInboxStore } from '../../src/stores/inbox/redis-zset.js';
 import { openTestStores, type TestStores } from '../harness/stores.js';
 
@@ -19,9 +20,18 @@ afterAll(() => stores.close());
 
 const createZset = (maxEntries: number) =>
   createZsetInboxStore({ redis: stores.redis, keyPrefix: 'test', buckets: 4, maxEntries });
+const createPacked = (maxEntries: number, onDamaged?: (count: number) => void) =>
+  createPackedInboxStore({
+    redis: stores.redis,
+    keyPrefix: 'test',
+    buckets: 4,
+    maxEntries,
+    ...(onDamaged ? { onDamaged } : {}),
+  });
 const createPostgres = (maxEntries: number) => createPostgresInboxStore({ pool: stores.pool, maxEntries });
 
 describe.each([
+  ['redis-packed', createPacked],
   ['redis-zset', createZset],
   ['postgres', createPostgres],
 ])('an inbox in %s', (_, create: (maxEntries: number) => InboxStore) => {

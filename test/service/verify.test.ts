@@ -18,7 +18,7 @@ const idsOf = (entries: readonly Entry[]): bigint[] => entries.map((entry) => en
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld({ INBOX_MAX_ENTRIES: '50' });
+  world = await createWorld({ INBOX_MAX_ENTRIES: '50', INBOX_STORE: 'redis-zset' });
 });
 afterAll(() => world.close());
 
@@ -240,9 +240,10 @@ describe('the audit', () => {
 });
 
 describe('the command line', () => {
+  let store = 'redis-zset';
   const run = async (...args: string[]) => {
     const { DATABASE_URL, REDIS_URL } = world.app.config;
-    const env = { ...process.env, NODE_OPTIONS: '', DATABASE_URL, REDIS_URL };
+    const env = { ...process.env, NODE_OPTIONS: '', DATABASE_URL, REDIS_URL, INBOX_STORE: store };
     const flags = ['--import', './scripts/lib/register-typescript.mjs', 'src/cli/main.ts'];
     return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
       execFile(process.execPath, [...flags, ...args], { env }, (error, stdout, stderr) => {
@@ -280,6 +281,25 @@ describe('the command line', () => {
       /^The inbox of user 2 is written: 10 entries\.\n {2}allFloor {5}complete to the end\n/,
     );
     expect((await run('verify', '--users', '5')).code).toBe(0);
+  });
+
+  it.each(['redis-packed', 'redis-zset', 'postgres'])('inbox prints what %s holds, newest first', async (name) => {
+    store = name;
+    await world.setPolicy({ INBOX_STORE: store });
+    await world.loseInbox(2n);
+    const missing = await run('inbox', '2');
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining(`User 2 has no inbox in ${store}`)]);
+    await world.rebuild(2n);
+    const ids = (await contentIds()).map(String);
+    const { stdout } = await run('inbox', '2');
+    const lines = stdout.trim().split('\n');
+    expect(lines.slice(0, 2)).toEqual([
+      expect.stringMatching(new RegExp(`^Inbox of user 2 in ${store}.*: 10 entries$`)),
+      '  allFloor     complete to the end',
+    ]);
+    expect(lines.slice(4).map((line) => line.split('  ')[1])).toEqual(ids);
+    const asJson = JSON.parse((await run('inbox', '2', '--json')).stdout);
+    expect(asJson.entries.map((entry: { contentId: string }) => entry.contentId)).toEqual(ids);
   });
 
   it('refuses bad numbers, and a rebuild that nobody would read', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { createPackedInboxStore } from '../../../src/stores/inbox/redis-packed.js';
 import { createZsetInboxStore } from '../../../src/stores/inbox/redis-zset.js';
 import { openTestStores, type TestStores } from '../../harness/stores.js';
 
@@ -13,10 +14,11 @@ afterAll(() => stores.close());
 const READERS = Array.from({ length: 1_000 }, (_, i) => 2n ** 40n + BigInt(i));
 const slotsOf = (keys: readonly string[]) => new Set(keys.map((key) => /\{(.+?)\}/.exec(key)?.[1] ?? key));
 
-test.each(['inbox', 'outbox'] as const)(
+test.each(['packed inbox', 'inbox', 'outbox'] as const)(
   'the keys of one call for %ses share a hash tag, and no call blocks Redis for long',
   async (kind) => {
-    const store = createZsetInboxStore({ redis: stores.redis, keyPrefix: 'tl', maxEntries: 10, buckets: 16, kind });
+    const deps = { redis: stores.redis, keyPrefix: 'tl', maxEntries: 10, buckets: 16 };
+    const store = kind === 'packed inbox' ? createPackedInboxStore(deps) : createZsetInboxStore({ ...deps, kind });
     const commands = jest.spyOn(stores.redis, 'sendCommand');
     try {
       for (const reader of READERS.slice(0, 100)) await store.begin(reader, 'a1');

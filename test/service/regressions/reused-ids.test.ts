@@ -37,7 +37,7 @@ async function expectWhole(): Promise<void> {
   for (const size of [10, 1, 2]) expect(await walk(size)).toEqual(expected);
 }
 
-describe.each(['redis-zset', 'postgres'])('in %s', (store) => {
+describe.each(['redis-packed', 'redis-zset', 'postgres'])('in %s', (store) => {
   beforeEach(async () => {
     await world.reset([AUTHOR, READER, 3n, 4n]);
     await world.setPolicy({ INBOX_STORE: store });
