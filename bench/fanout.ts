@@ -34,6 +34,8 @@ const sliceMs = (1_000 * Number(options.seconds)) / rounds;
 /** Followers a task, and tasks at once: FANOUT_CHUNK_SIZE and EXECUTOR_CONCURRENCY. */
 const CHUNK = 1_000;
 const TASKS_AT_ONCE = 4;
+/** Tasks that the bare client may get through. */
+const BARE_TASKS_PER_MS = 0.6;
 const STEP_MS = 1_000;
 const START_MS = 1_750_000_000_000;
 
@@ -52,7 +54,7 @@ interface Contender {
 const userIds = Array.from({ length: inboxes }, (_, i) => BigInt(i + 1));
 const chunks = Array.from({ length: Math.ceil(inboxes / CHUNK) }, (_, i) => userIds.slice(i * CHUNK, (i + 1) * CHUNK));
 let chunkNo = 0;
-let entryNo = 0;
+let entryNo = cap + 20;
 const entryAt = (n: number): Entry => ({ publishTime: START_MS + n * STEP_MS, contentId: (1n << 62n) + BigInt(n) });
 
 const services = await startPrivateServices();
@@ -81,15 +83,27 @@ try {
   await services.discard();
 }
 
-/** One full inbox by real deliveries, then copies, each with memory of its own. */
+/**
+ * One full inbox by real deliveries, then copies, each with memory of its own. A sorted set's copy would be laid out in
+ * order, which no set that grew beside others is: those grow entry by entry, all in turns.
+ */
 async function seed(layout: Layout): Promise<void> {
+  if (layout === layouts.classic) return seedInTurns();
   const [first, ...others] = userIds as [bigint, ...bigint[]];
   await layout.open(first);
-  for (entryNo = 0; entryNo < cap + 20; entryNo += 1) await layout.deliver([first], entryAt(entryNo));
+  for (let n = 0; n < cap + 20; n += 1) await layout.deliver([first], entryAt(n));
   for (let from = 0; from < others.length; from += CHUNK) {
     const part = others.slice(from, from + CHUNK);
     await Promise.all(part.map((userId) => redis.copy(layout.keyOf(first), layout.keyOf(userId))));
   }
+}
+
+async function seedInTurns(): Promise<void> {
+  const bare = await openReplayer(services.redisUrl);
+  for (let n = 0; n < cap; n += 1) {
+    for (const ids of chunks) await bare.send(encodeZadds(ids, entryAt(n)), ids.length);
+  }
+  bare.close();
 }
 
 async function createContenders(opened: App, bare: Replayer): Promise<Contender[]> {
@@ -123,18 +137,17 @@ async function createContenders(opened: App, bare: Replayer): Promise<Contender[
     {
       ...{ name: 'bare client, encoded ZADDs', layout: 'classic', atOnce: 1 },
       prepare() {
-        const from = entryNo;
-        encoded = chunks.flatMap((ids, i) =>
-          [0, 1].map((n) => {
-            const { publishTime, contentId } = entryAt(from + 2 * i + n);
-            const words = (id: bigint) => ['ZADD', layouts.classic.keyOf(id), String(publishTime), String(contentId)];
-            return Buffer.concat(ids.map((id) => encodeCommand(...words(id))));
-          }),
-        );
+        const tasks = Math.ceil(sliceMs * BARE_TASKS_PER_MS);
+        encoded = Array.from({ length: tasks }, (_, i) => {
+          const ids = chunks[(chunkNo + i) % chunks.length] as bigint[];
+          return encodeZadds(ids, entryAt(entryNo + i));
+        });
         return Promise.resolve();
       },
       async deliver(ids) {
-        await bare.send(encoded[chunkNo % encoded.length] as Buffer, ids.length);
+        const bytes = encoded.shift();
+        if (!bytes) throw new Error('the bare client is faster than was thought: BARE_TASKS_PER_MS');
+        await bare.send(bytes, ids.length);
       },
       // The ZADDs have no trim.
       async afterwards() {
@@ -146,6 +159,11 @@ async function createContenders(opened: App, bare: Replayer): Promise<Contender[
       },
     },
   ];
+}
+
+function encodeZadds(ids: readonly bigint[], { publishTime, contentId }: Entry): Buffer {
+  const words = [String(publishTime), String(contentId)];
+  return Buffer.concat(ids.map((id) => encodeCommand('ZADD', layouts.classic.keyOf(id), ...words)));
 }
 
 /** Tasks as the dispatcher saves them, for more entries than a slice can use up. */

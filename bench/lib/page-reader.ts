@@ -7,22 +7,26 @@ const PAUSE_MS = 4;
 
 const [url = '', inboxes = '0', cap = '0'] = process.argv.slice(2);
 const layouts = createLayouts(new Redis(url), Number(cap));
-let reading: { layout: Layout; ms: number[] } | null = null;
+interface Reading {
+  readonly layout: Layout;
+  readonly ms: number[];
+}
+const state: { reading: Reading | null } = { reading: null };
 
 process.on('message', (name: keyof typeof layouts | 'stop') => {
   if (name === 'stop') {
-    process.send?.(reading?.ms ?? []);
-    reading = null;
+    process.send?.(state.reading?.ms ?? []);
+    state.reading = null;
     return;
   }
-  reading = { layout: layouts[name], ms: [] };
+  state.reading = { layout: layouts[name], ms: [] };
 });
 process.on('disconnect', () => process.exit(0));
 
 for (;;) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  if (!reading) continue;
-  const { layout, ms } = reading;
+  if (!state.reading) continue;
+  const { layout, ms } = state.reading;
   const began = performance.now();
   await layout.readPage(BigInt(1 + Math.floor(Math.random() * Number(inboxes))));
   ms.push(performance.now() - began);

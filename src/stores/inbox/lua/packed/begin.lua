@@ -4,11 +4,11 @@ local key = KEYS[1]
 local start, count, capacity, trimmed, time, high, low = open(key)
 
 local function is_whole()
-  if redis.call('STRLEN', key) ~= length_of(capacity) then return false end
+  if call('STRLEN', key) ~= length_of(capacity) then return false end
   local records = read_records(key, start, count)
   local last_time, last_high, last_low = -1, 0, 0
   for at = 1, #records, RECORD do
-    local t, h, l = struct.unpack('>I6I4I4', records, at)
+    local t, h, l = unpack('>I6I4I4', records, at)
     if not is_older(last_time, last_high, last_low, t, h, l) then return false end
     last_time, last_high, last_low = t, h, l
   end
@@ -17,7 +17,7 @@ end
 
 if start and is_whole() then
   if trimmed == 1 then settle(key, start) end
-  redis.call('SETRANGE', key, TRIM_FLOOR, string.rep('\0', NONCE - TRIM_FLOOR) .. ARGV[1])
+  call('SETRANGE', key, TRIM_FLOOR, string.rep('\0', NONCE - TRIM_FLOOR) .. ARGV[1])
 else
   write_inbox(key, capacity_for(1), 0, ARGV[2], '')
 end

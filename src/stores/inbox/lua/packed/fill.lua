@@ -3,16 +3,16 @@
 -- Returns 1, or 0 when another rebuild has begun or the inbox is gone.
 local key, cap = KEYS[1], tonumber(ARGV[2])
 local start, count, capacity, trimmed = open(key)
-if not start or redis.call('STRLEN', key) ~= length_of(capacity) then return 0 end
-if redis.call('GETRANGE', key, NONCE, HEAD - 1) ~= ARGV[1] then return 0 end
+if not start or call('STRLEN', key) ~= length_of(capacity) then return 0 end
+if call('GETRANGE', key, NONCE, HEAD - 1) ~= ARGV[1] then return 0 end
 if trimmed == 1 then settle(key, start) end
 
 local function merge(a, b)
   if a == '' then return b end
   local merged, i, j = {}, 1, 1
   while i <= #a and j <= #b do
-    local at, ah, al = struct.unpack('>I6I4I4', a, i)
-    local bt, bh, bl = struct.unpack('>I6I4I4', b, j)
+    local at, ah, al = unpack('>I6I4I4', a, i)
+    local bt, bh, bl = unpack('>I6I4I4', b, j)
     if is_older(bt, bh, bl, at, ah, al) then
       merged[#merged + 1] = string.sub(b, j, j + RECORD - 1)
       j = j + RECORD
@@ -31,7 +31,7 @@ if #records > RECORD * cap then
   records = string.sub(records, -RECORD * cap)
   trimmed = 1
 end
-local trim_floor = redis.call('GETRANGE', key, TRIM_FLOOR, NONCE - 1)
+local trim_floor = call('GETRANGE', key, TRIM_FLOOR, NONCE - 1)
 local floors = newest_floor(ARGV[4], trim_floor) .. newest_floor(ARGV[5], trim_floor) .. trim_floor
 write_inbox(key, capacity_for(math.max(1, #records / RECORD)), trimmed, ARGV[3] .. floors .. ARGV[1], records)
 return 1

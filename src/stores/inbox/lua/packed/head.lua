@@ -8,14 +8,16 @@
 -- All numbers are big-endian. While `trimmed`, the oldest record raises all three floors, so that a trim need not write them.
 -- Strings change in place (SETRANGE): growth by APPEND would double what Redis allocates.
 local MAGIC, HOT, SEQS, FLOORS, TRIM_FLOOR, NONCE, HEAD, RECORD = 'TLi\1', 31, 31, 63, 93, 108, 124, 14
+local call, pcall, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
 
 -- start, count, capacity, trimmed and the newest record's time, high and low half of the id. Without an inbox: nil, and
 -- whether something else is there (1) or nothing (0). Halves, because doubles end at 2^53.
 local function open(key)
-  local hot = redis.pcall('GETRANGE', key, 0, HOT - 1)
+  -- Offsets as text: Redis prints a number with 17 digits, which takes as long as the command.
+  local hot = pcall('GETRANGE', key, '0', '30')
   if hot == '' then return nil, 0 end
   if type(hot) ~= 'string' or #hot < HOT then return nil, 1 end
-  local magic, capacity, start, count, trimmed, time, high, low = struct.unpack('>c4I4I4I4BI6I4I4', hot)
+  local magic, capacity, start, count, trimmed, time, high, low = unpack('>c4I4I4I4BI6I4I4', hot)
   if magic ~= MAGIC or start + count > capacity then return nil, 1 end
   return start, count, capacity, trimmed, time, high, low
 end
@@ -27,7 +29,7 @@ local function offset_of(index) return HEAD + RECORD * index end
 
 local function read_records(key, index, count)
   if count <= 0 then return '' end
-  return redis.call('GETRANGE', key, offset_of(index), offset_of(index + count) - 1)
+  return call('GETRANGE', key, offset_of(index), offset_of(index + count) - 1)
 end
 
 -- Compares entries as numbers: string order follows the server's locale.
@@ -43,13 +45,13 @@ local function find(key, start, count, time, high, low)
   local from, to = 0, count
   local middle = math.max(math.floor(count / 2), count - 64)
   while to - from > 16 do
-    local t, h, l = struct.unpack('>I6I4I4', read_records(key, start + middle, 1))
+    local t, h, l = unpack('>I6I4I4', read_records(key, start + middle, 1))
     if is_older(t, h, l, time, high, low) then from = middle + 1 else to = middle end
     middle = math.floor((from + to) / 2)
   end
   local block = read_records(key, start + from, math.min(to + 1, count) - from)
   for at = 1, #block, RECORD do
-    local t, h, l = struct.unpack('>I6I4I4', block, at)
+    local t, h, l = unpack('>I6I4I4', block, at)
     if not is_older(t, h, l, time, high, low) then
       return from + (at - 1) / RECORD, t == time and h == high and l == low
     end
@@ -68,15 +70,15 @@ end
 -- Writes the whole string. `rest`: seqs, floors and nonce. `records`: ascending.
 local function write_inbox(key, capacity, trimmed, rest, records)
   local last = #records > 0 and string.sub(records, -RECORD) or string.rep('\0', RECORD)
-  redis.call('SET', key, table.concat({
-    MAGIC, struct.pack('>I4I4I4B', capacity, 0, #records / RECORD, trimmed), last, rest, records,
+  call('SET', key, table.concat({
+    MAGIC, pack('>I4I4I4B', capacity, 0, #records / RECORD, trimmed), last, rest, records,
     string.rep('\0', RECORD * capacity - #records), '.',
   }))
 end
 
 local function newest_floor(a, b)
-  local at, ah, al = struct.unpack('>I7I4I4', a)
-  local bt, bh, bl = struct.unpack('>I7I4I4', b)
+  local at, ah, al = unpack('>I7I4I4', a)
+  local bt, bh, bl = unpack('>I7I4I4', b)
   return is_older(at, ah, al, bt, bh, bl) and b or a
 end
 
@@ -86,8 +88,8 @@ local function settle(key, start)
   local floors = {}
   for i = 0, 2 do
     local at = FLOORS + 15 * i
-    floors[i + 1] = newest_floor(redis.call('GETRANGE', key, at, at + 14), oldest)
+    floors[i + 1] = newest_floor(call('GETRANGE', key, at, at + 14), oldest)
   end
-  redis.call('SETRANGE', key, FLOORS, table.concat(floors))
-  redis.call('SETRANGE', key, 16, '\0')
+  call('SETRANGE', key, FLOORS, table.concat(floors))
+  call('SETRANGE', key, 16, '\0')
 end

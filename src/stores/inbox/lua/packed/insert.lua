@@ -2,9 +2,10 @@
 -- KEYS: inboxes (one hash slot on a cluster). ARGV: time, high and low half of the id, cap.
 -- Returns how many inboxes exist, and how many values are damaged or none of ours: they count as missing.
 local time, high, low, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local record = struct.pack('>I6I4I4', time, high, low)
--- Below this many free records behind a full inbox, its records would move too often.
-local SLACK = 8
+local record = pack('>I6I4I4', time, high, low)
+-- Free records behind a full inbox: 0.06 more memory, and its records move at one of 62 deliveries and more. Room for 14
+-- of 1,000 took 1.5 us more a delivery.
+local SLACK = math.ceil(cap / 16)
 
 -- Moves the records to the front, of a new string where its size does not fit. Nil when some are missing.
 local function make_room(key, start, count, capacity)
@@ -12,20 +13,20 @@ local function make_room(key, start, count, capacity)
   if #records ~= RECORD * count then return nil end
   local wanted = capacity_for(count + 1 < cap and count + 1 or cap + SLACK)
   if wanted == capacity then
-    redis.call('SETRANGE', key, HEAD, records)
+    call('SETRANGE', key, HEAD, records)
   else
-    write_inbox(key, wanted, 0, redis.call('GETRANGE', key, SEQS, HEAD - 1), records)
+    write_inbox(key, wanted, 0, call('GETRANGE', key, SEQS, HEAD - 1), records)
   end
   return wanted
 end
 
 local function write_hot(key, start, count, trimmed, last)
-  redis.call('SETRANGE', key, 8, struct.pack('>I4I4B', start, count, trimmed) .. last)
+  call('SETRANGE', key, '8', pack('>I4I4B', start, count, trimmed) .. last)
 end
 
 -- 1, or 0 when there is no inbox, -1 when it was cut: what is left would pass for a whole one later, so it goes.
 local function lose(key)
-  redis.call('DEL', key)
+  call('DEL', key)
   return -1
 end
 
@@ -44,7 +45,7 @@ local function deliver(key)
     trimmed = 1
     if place < excess then
       -- It is itself among the oldest beyond the cap.
-      write_hot(key, start + excess - 1, count - excess + 1, 1, struct.pack('>I6I4I4', t, h, l))
+      write_hot(key, start + excess - 1, count - excess + 1, 1, pack('>I6I4I4', t, h, l))
       return 1
     end
     start, count, place = start + excess, count - excess, place - excess
@@ -58,12 +59,17 @@ local function deliver(key)
     if not capacity then return lose(key) end
     start = 0
   end
+  if place == count then
+    if call('SETRANGE', key, offset_of(start + count), record) ~= length_of(capacity) then return lose(key) end
+    call('SETRANGE', key, '8', pack('>I4I4BI6I4I4', start, count + 1, trimmed, time, high, low))
+    return 1
+  end
   local tail = read_records(key, start + place, count - place)
   if #tail ~= RECORD * (count - place) then return lose(key) end
-  if redis.call('SETRANGE', key, offset_of(start + place), record .. tail) ~= length_of(capacity) then
+  if call('SETRANGE', key, offset_of(start + place), record .. tail) ~= length_of(capacity) then
     return lose(key)
   end
-  write_hot(key, start, count + 1, trimmed, place == count and record or string.sub(tail, -RECORD))
+  write_hot(key, start, count + 1, trimmed, string.sub(tail, -RECORD))
   return 1
 end
 

@@ -5,7 +5,7 @@
 local key, limit = KEYS[1], tonumber(ARGV[2])
 local start, count, capacity, trimmed = open(key)
 if not start then return count end
-if redis.call('STRLEN', key) ~= length_of(capacity) then return 1 end
+if call('STRLEN', key) ~= length_of(capacity) then return 1 end
 
 local from, to = math.max(0, count - limit), count
 if ARGV[3] then
@@ -18,7 +18,7 @@ if ARGV[3] then
   end
 end
 return {
-  redis.call('GETRANGE', key, 0, HEAD - 1),
+  call('GETRANGE', key, 0, HEAD - 1),
   read_records(key, start + from, to - from),
   trimmed == 1 and read_records(key, start, 1) or '',
 }

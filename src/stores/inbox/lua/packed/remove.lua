@@ -4,17 +4,17 @@
 local key = KEYS[1]
 local start, count, capacity, trimmed = open(key)
 if not start then return count end
-if redis.call('STRLEN', key) ~= length_of(capacity) then return 1 end
-if ARGV[1] ~= '' and redis.call('GETRANGE', key, SEQS + 8, SEQS + 15) ~= ARGV[1] then return 0 end
+if call('STRLEN', key) ~= length_of(capacity) then return 1 end
+if ARGV[1] ~= '' and call('GETRANGE', key, SEQS + 8, SEQS + 15) ~= ARGV[1] then return 0 end
 if trimmed == 1 then settle(key, start) end
 for i = 2, #ARGV, 3 do
   local place, is_here = find(key, start, count, tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
   if is_here then
     local tail = read_records(key, start + place + 1, count - place - 1)
-    if tail ~= '' then redis.call('SETRANGE', key, offset_of(start + place), tail) end
+    if tail ~= '' then call('SETRANGE', key, offset_of(start + place), tail) end
     count = count - 1
   end
 end
 local last = count > 0 and read_records(key, start + count - 1, 1) or string.rep('\0', RECORD)
-redis.call('SETRANGE', key, 8, struct.pack('>I4I4B', start, count, 0) .. last)
+call('SETRANGE', key, 8, pack('>I4I4B', start, count, 0) .. last)
 return 0
