@@ -69,4 +69,6 @@ function entryAt(n: number): Entry {
   return { publishTime, contentId: (1n << 62n) + BigInt(n) };
 }
 
-const readUsedBytes = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+async function readUsedBytes(): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+}
