@@ -8,10 +8,11 @@ import { Redis } from 'ioredis';
 import { openApp, type App } from '../src/app.js';
 import { readConfig } from '../src/config.js';
 import type { Entry } from '../src/domain/entry.js';
+import { createAuthorShares } from '../src/fanout/author-shares.js';
 import { executeTask } from '../src/fanout/execute-task.js';
 import { registerFeedPolicy } from '../src/stores/feed-state.js';
 import { createInboxStore, feedPolicyOf } from '../src/wiring/feed.js';
-import { startPrivateServices } from '../test/stress/private-services.js';
+import { startPrivateServices } from '../test/load/private-services.js';
 import { createLayouts, type Layout } from './lib/inbox-layouts.js';
 import { quantile, round, summarize } from './lib/numbers.js';
 import { findPostgresPid, readCpuUs } from './lib/process-cpu.js';
@@ -109,6 +110,7 @@ async function seedInTurns(): Promise<void> {
 async function createContenders(opened: App, bare: Replayer): Promise<Contender[]> {
   const { pool } = opened.database;
   const inbox = createInboxStore(opened);
+  const deps = { pool, inbox, batchSize: opened.config.FANOUT_BATCH_SIZE, shares: createAuthorShares(TASKS_AT_ONCE) };
   const late = (entry: Entry): Entry => ({
     ...entry,
     publishTime: entry.publishTime - Math.floor(Math.random() * Math.min(300, cap / 2)) * STEP_MS - 1,
@@ -128,9 +130,7 @@ async function createContenders(opened: App, bare: Replayer): Promise<Contender[
       prepare: () => planTasks(opened),
       async deliver(ids, { publishTime, contentId }) {
         const task = { v: 1 as const, contentId: String(contentId), publishTime, taskNo: 0, userIds: ids.map(String) };
-        const { delivered } = await executeTask({ pool, inbox, batchSize: opened.config.FANOUT_BATCH_SIZE }, task, () =>
-          Promise.resolve(),
-        );
+        const { delivered } = await executeTask(deps, task, () => Promise.resolve());
         if (delivered !== ids.length) throw new Error(`delivered to ${String(delivered)} of ${String(ids.length)}`);
       },
     },

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import type { Entry } from '../src/domain/entry.js';
-import { startPrivateServices } from '../test/stress/private-services.js';
+import { startPrivateServices } from '../test/load/private-services.js';
 import { createLayouts, type Layout } from './lib/inbox-layouts.js';
 import { round } from './lib/numbers.js';
 
