@@ -47,9 +47,9 @@ interface Contender {
   readonly layout: LayoutName;
   readonly atOnce: number;
   /** One task: an entry, as one more than all before or late, for 1,000 readers. Untimed work comes first. */
-  prepare?(): Promise<void>;
-  deliver(userIds: readonly bigint[], entry: Entry): Promise<unknown>;
-  afterwards?(): Promise<void>;
+  readonly prepare?: () => Promise<void>;
+  readonly deliver: (userIds: readonly bigint[], entry: Entry) => Promise<unknown>;
+  readonly afterwards?: () => Promise<void>;
 }
 
 const userIds = Array.from({ length: inboxes }, (_, i) => BigInt(i + 1));
@@ -273,7 +273,7 @@ async function runSlice({ layout, atOnce, prepare, deliver, afterwards }: Conten
 async function readPages(layout: LayoutName, work: () => Promise<unknown>): Promise<number[]> {
   reader.send(layout);
   await work();
-  const answered = once(reader as ChildProcess, 'message') as Promise<[number[]]>;
+  const answered = once(reader, 'message') as Promise<[number[]]>;
   reader.send('stop');
   return (await answered)[0];
 }

@@ -9,11 +9,11 @@ import { createZsetInboxStore } from '../../src/stores/inbox/redis-zset.js';
 export interface Layout {
   readonly name: string;
   /** Makes the inbox of one reader take deliveries. */
-  open(userId: bigint): Promise<void>;
-  keyOf(userId: bigint): string;
-  deliver(userIds: readonly bigint[], entry: Entry): Promise<unknown>;
+  readonly open: (userId: bigint) => Promise<void>;
+  readonly keyOf: (userId: bigint) => string;
+  readonly deliver: (userIds: readonly bigint[], entry: Entry) => Promise<unknown>;
   /** The newest 20. */
-  readPage(userId: bigint): Promise<unknown>;
+  readonly readPage: (userId: bigint) => Promise<unknown>;
 }
 
 const BUCKETS = 16;
@@ -42,7 +42,7 @@ export function createLayouts(
         const pipeline = redis.pipeline();
         const member = contentId.toString();
         for (const userId of userIds) {
-          const key = this.keyOf(userId);
+          const key = `classic:${userId.toString()}`;
           pipeline.zadd(key, publishTime, member).zremrangebyrank(key, 0, -maxEntries - 1);
         }
         return pipeline.exec();
@@ -57,7 +57,7 @@ export function createLayouts(
         const pipeline = redis.pipeline();
         const member = contentId.toString();
         for (const userId of userIds) {
-          const key = this.keyOf(userId);
+          const key = `list:${userId.toString()}`;
           pipeline.lpush(key, member).ltrim(key, 0, maxEntries - 1);
         }
         return pipeline.exec();
@@ -73,7 +73,7 @@ const fromStore = (store: InboxStore, name: string, keyPrefix: string): Layout =
     await store.begin(userId, 'a1');
     await store.fill(userId, 'a1', NOTHING);
   },
-  keyOf: createKeys({ keyPrefix, buckets: BUCKETS, kind: 'inbox' }).of,
+  keyOf: (userId) => createKeys({ keyPrefix, buckets: BUCKETS, kind: 'inbox' }).of(userId),
   deliver: (userIds, entry) => store.insert(userIds, entry),
   readPage: (userId) => store.read(userId, PAGE),
 });
