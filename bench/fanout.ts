@@ -1,7 +1,7 @@
 // `npm run bench -- fanout [--seconds N] [--inboxes N] [--entries N]`: deliveries into inboxes that are full, in turns by our
 // stores, by what others do and by a bare client, with the CPU that each costs Node, Redis and Postgres, and how long first
 // pages take meanwhile in a process beside it. `executor` is redis-packed with what saves the progress of tasks.
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
