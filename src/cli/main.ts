@@ -4,6 +4,7 @@ import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
 import { addRebuildCommand } from './rebuild.js';
 import { addRetryCommand } from './retry.js';
+import { addReconcileCommand } from './reconcile.js';
 import { addStatusCommand } from './status.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
@@ -16,6 +17,7 @@ const commands = [
   addVerifyCommand,
   addRebuildCommand,
   addRetryCommand,
+  addReconcileCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

@@ -3,6 +3,7 @@ import type { Viewer } from '../domain/viewer.js';
 import {
   findContentByKey,
   insertContent,
+  isCountedRepost,
   lockAuthor,
   readVisibleContents,
   type Visibility,
@@ -37,14 +38,14 @@ const TEXT_LENGTH_MAX = 5000;
  * @throws TidelineError BAD_USER_INPUT; NOT_FOUND when the viewer may not see what is to be reposted.
  */
 export async function publishContent(
-  { pool, ids, clock }: Pick<SocialDeps, 'pool' | 'ids' | 'clock'>,
+  { pool, ids, clock, onCountersChanged }: Pick<SocialDeps, 'pool' | 'ids' | 'clock' | 'onCountersChanged'>,
   viewer: Viewer,
   input: PublishInput,
 ): Promise<Published> {
   const authorId = viewer.userId;
   const content = readInput(input);
   await ids.ready();
-  return inTransaction(pool, async (client) => {
+  const published = await inTransaction(pool, async (client) => {
     await ensureUser(client, authorId);
     await lockAuthor(client, authorId);
     if (content.idempotencyKey !== null) {
@@ -54,10 +55,13 @@ export async function publishContent(
     const repostOf = content.repostOf === null ? null : await findOriginal(client, content.repostOf, authorId, clock());
     const { id: contentId, timeMs: publishTime } = ids.next();
     await insertContent(client, { ...content, contentId, authorId, publishTime, repostOf });
-    if (repostOf !== null) await addToCounter(client, repostOf, 'reposts', 1);
+    if (repostOf !== null && isCountedRepost({ ...content, repostOf }))
+      await addToCounter(client, repostOf, 'reposts', 1);
     await appendEvent(client, { type: 'content.published', authorId, contentId });
     return { contentId, publishTime };
   });
+  if (content.repostOf !== null) onCountersChanged?.();
+  return published;
 }
 
 function readInput(input: PublishInput) {
