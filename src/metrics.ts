@@ -63,6 +63,32 @@ export function createMetrics(registry: Registry) {
       labelNames: ['kind'] as const,
       registers,
     }),
+    projectionLagSeconds: new Gauge({
+      name: 'tideline_counter_projection_lag_seconds',
+      help: 'Age of the oldest change of counts that the projection in Redis may not show yet.',
+      registers,
+    }),
+    projectionBacklog: new Gauge({
+      name: 'tideline_counter_projection_backlog',
+      help: 'Changes of counts that the projection in Redis may not show yet.',
+      registers,
+    }),
+    shardsFolded: new Counter({
+      name: 'tideline_counter_shards_folded_total',
+      help: 'Shards of hot counters that were folded back into their row.',
+      registers,
+    }),
+    reconciledContents: new Counter({
+      name: 'tideline_reconcile_contents_total',
+      help: 'Contents whose counts were compared with the relations.',
+      registers,
+    }),
+    reconcileDifferences: new Counter({
+      name: 'tideline_reconcile_differences_total',
+      help: 'Counts that were not what the relations, or the counters behind the projection, say.',
+      labelNames: ['kind'] as const, // likes | comments | reposts | favorites | projection | follows
+      registers,
+    }),
     publishToDeliveredSeconds: new Histogram({
       name: 'tideline_publish_to_delivered_seconds',
       help: 'Time from the commit of a content to the end of its last task.',

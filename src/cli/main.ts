@@ -5,6 +5,7 @@ import { addImportCommand } from './import.js';
 import { addInboxCommand } from './inbox.js';
 import { addRebuildCommand } from './rebuild.js';
 import { addRetryCommand } from './retry.js';
+import { addReconcileCommand } from './reconcile.js';
 import { addStatusCommand } from './status.js';
 import { addTokenCommand } from './token.js';
 import { addVerifyCommand } from './verify.js';
@@ -18,6 +19,7 @@ const commands = [
   addRebuildCommand,
   addRetryCommand,
   addInboxCommand,
+  addReconcileCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

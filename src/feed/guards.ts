@@ -31,10 +31,7 @@ export function guardRedisReads(
   identity: RedisIdentity,
   onChange: (state: 'open' | 'closed') => void,
 ): RedisReads {
-  const breaker = circuitBreaker(handleAll, {
-    halfOpenAfter: BREAKER_PAUSE_MS,
-    breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
-  });
+  const breaker = createRedisBreaker();
   breaker.onStateChange((state) => {
     if (state === CircuitState.Open) onChange('open');
     if (state === CircuitState.Closed) onChange('closed');
@@ -66,6 +63,13 @@ export function guardRedisReads(
     },
   };
 }
+
+/** After some failures in a row everything fails at once, until one try a second succeeds. */
+export const createRedisBreaker = () =>
+  circuitBreaker(handleAll, {
+    halfOpenAfter: BREAKER_PAUSE_MS,
+    breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
+  });
 
 /** Runs a pull that stands in for inboxes, when there is room for it. */
 export type StandIn = <T>(pull: () => Promise<T>) => Promise<T>;

@@ -14,7 +14,7 @@ export interface OperationsSettings {
   readonly app: Needs;
   readonly queues: readonly Queue[];
   /** Sets the gauges that are read from the stores, before a scrape is answered. */
-  readonly collect: () => Promise<void>;
+  readonly collect: () => Promise<unknown>;
   readonly readyChecks: ReadyChecks;
   readonly port: number;
 }

@@ -20,7 +20,7 @@ const TEXT_LENGTH_MAX = 2000;
  * @throws TidelineError BAD_USER_INPUT; NOT_FOUND when the viewer may not see the content.
  */
 export async function addComment(
-  { pool, ids, clock }: Pick<SocialDeps, 'pool' | 'ids' | 'clock'>,
+  { pool, ids, clock, onCountersChanged }: Pick<SocialDeps, 'pool' | 'ids' | 'clock' | 'onCountersChanged'>,
   viewer: Viewer,
   input: CommentInput,
 ): Promise<StoredComment> {
@@ -28,16 +28,18 @@ export async function addComment(
   const text = readText(input.text, 'text', { min: 1, max: TEXT_LENGTH_MAX });
   const idempotencyKey = readIdempotencyKey(input.idempotencyKey);
   await ids.ready();
-  return inTransaction(pool, async (client) => {
+  const comment = await inTransaction(pool, async (client) => {
     await requireVisible(client, viewer, contentId, clock());
     await ensureUser(client, viewer.userId);
     const { id: commentId, timeMs: createdAt } = ids.next();
-    const { comment, isNew } = await insertComment(
+    const { comment: standing, isNew } = await insertComment(
       client,
       { commentId, contentId, userId: viewer.userId, text, createdAt },
       idempotencyKey,
     );
     if (isNew) await addToCounter(client, contentId, 'comments', 1);
-    return comment;
+    return standing;
   });
+  onCountersChanged?.();
+  return comment;
 }

@@ -9,7 +9,7 @@ import { listCommentPage, listFollowerPage, listFollowingPage, listLikerPage, li
 import { findComments, findFollowed, findUserByHandle, findUserCounts, findVisibleContents } from './read-social.js';
 import { setBlock } from './set-block.js';
 import { setFollow } from './set-follow.js';
-import { setReaction } from './set-reaction.js';
+import { createSetReaction } from './set-reaction.js';
 import { setVisibility } from './set-visibility.js';
 import { updateProfile } from './update-profile.js';
 
@@ -17,13 +17,14 @@ export type Social = ReturnType<typeof createSocial>;
 
 /** The social side as its resolvers, the demo data and the command line see it. */
 export function createSocial(deps: SocialDeps) {
+  const setReaction = createSetReaction(deps);
   return {
     publishContent: bind(publishContent),
     deleteContent: bind(deleteContent),
     setVisibility: bind(setVisibility),
     setFollow: bind(setFollow),
     setBlock: bind(setBlock),
-    setReaction: bind(setReaction),
+    setReaction: bind((_, ...args: Parameters<typeof setReaction>) => setReaction(...args)),
     addComment: bind(addComment),
     deleteComment: bind(deleteComment),
     updateProfile: bind(updateProfile),

@@ -11,7 +11,7 @@ import type { SocialDeps } from './deps.js';
  * @throws TidelineError NOT_FOUND; FORBIDDEN unless the viewer wrote the comment or the content under which it stands.
  */
 export async function deleteComment(
-  { pool }: Pick<SocialDeps, 'pool'>,
+  { pool, onCountersChanged }: Pick<SocialDeps, 'pool' | 'onCountersChanged'>,
   viewer: Viewer,
   commentId: bigint,
 ): Promise<void> {
@@ -25,4 +25,5 @@ export async function deleteComment(
     await markCommentDeleted(client, commentId);
     await addToCounter(client, comment.contentId, 'comments', -1);
   });
+  onCountersChanged?.();
 }

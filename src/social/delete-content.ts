@@ -1,6 +1,6 @@
 import { forbidden, notFound } from '../domain/errors.js';
 import type { Viewer } from '../domain/viewer.js';
-import { lockAuthor, lockContent, markContentDeleted } from '../stores/contents.js';
+import { isCountedRepost, lockAuthor, lockContent, markContentDeleted } from '../stores/contents.js';
 import { addToCounter } from '../stores/counters.js';
 import { inTransaction, type Queryable } from '../stores/database.js';
 import { appendEvent } from '../stores/events.js';
@@ -12,7 +12,12 @@ import type { SocialDeps } from './deps.js';
  * @throws TidelineError NOT_FOUND; FORBIDDEN unless the viewer is the author.
  */
 export async function deleteContent(
-  { pool, onContentChanged, announce }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce'>,
+  {
+    pool,
+    onContentChanged,
+    announce,
+    onCountersChanged,
+  }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce' | 'onCountersChanged'>,
   viewer: Viewer,
   contentId: bigint,
 ): Promise<void> {
@@ -24,6 +29,7 @@ export async function deleteContent(
   // Also when nothing was written: the process that did may have stopped before it could tell.
   onContentChanged(contentId);
   announce?.([{ kind: 'changed', authorId, contentId }]);
+  onCountersChanged?.();
 }
 
 /** Deletes a content of this author, in a transaction. @throws as deleteContent */
@@ -34,6 +40,8 @@ export async function removeContent(client: Queryable, authorId: bigint, content
   if (content.authorId !== authorId) throw forbidden('Only its author may delete a content.');
   if (content.isDeleted) return;
   await markContentDeleted(client, contentId);
-  if (content.repostOf !== null) await addToCounter(client, content.repostOf, 'reposts', -1);
+  if (content.repostOf !== null && isCountedRepost(content)) {
+    await addToCounter(client, content.repostOf, 'reposts', -1);
+  }
   await appendEvent(client, { type: 'content.deleted', authorId, contentId });
 }

@@ -3,6 +3,7 @@ import type { Viewer } from '../domain/viewer.js';
 import {
   findContentByKey,
   insertContent,
+  isCountedRepost,
   lockAuthor,
   readVisibleContents,
   type Visibility,
@@ -37,7 +38,13 @@ const TEXT_LENGTH_MAX = 5000;
  * @throws TidelineError BAD_USER_INPUT; NOT_FOUND when the viewer may not see what is to be reposted.
  */
 export async function publishContent(
-  { pool, ids, clock, announce }: Pick<SocialDeps, 'pool' | 'ids' | 'clock' | 'announce'>,
+  {
+    pool,
+    ids,
+    clock,
+    announce,
+    onCountersChanged,
+  }: Pick<SocialDeps, 'pool' | 'ids' | 'clock' | 'announce' | 'onCountersChanged'>,
   viewer: Viewer,
   input: PublishInput,
 ): Promise<Published> {
@@ -54,11 +61,13 @@ export async function publishContent(
     const repostOf = content.repostOf === null ? null : await findOriginal(client, content.repostOf, authorId, clock());
     const { id: contentId, timeMs: publishTime } = ids.next();
     await insertContent(client, { ...content, contentId, authorId, publishTime, repostOf });
-    if (repostOf !== null) await addToCounter(client, repostOf, 'reposts', 1);
+    if (repostOf !== null && isCountedRepost({ ...content, repostOf }))
+      await addToCounter(client, repostOf, 'reposts', 1);
     await appendEvent(client, { type: 'content.published', authorId, contentId });
     return { contentId, publishTime };
   });
   announce?.([{ kind: 'published', authorId, contentId: published.contentId }]);
+  if (content.repostOf !== null) onCountersChanged?.();
   return published;
 }
 

@@ -1,10 +1,11 @@
 import type { Entry } from '../domain/entry.js';
 import type { Viewer } from '../domain/viewer.js';
-import { readCommentPage, type StoredComment } from '../stores/comments.js';
+import type { StoredComment } from '../stores/comments.js';
 import { readVisibleOutbox } from '../stores/contents.js';
 import { readFollowers, readFollowing, type UserList } from '../stores/follows.js';
 import { readLikers, type Liker } from '../stores/reactions.js';
 import type { SocialDeps } from './deps.js';
+import { readNewestComments } from './read-comments.js';
 import { fromNewest, readPage, type Page, type PageArgs } from './read-page.js';
 
 type Deps = Pick<SocialDeps, 'pool' | 'clock' | 'cursorKeys'>;
@@ -64,23 +65,29 @@ export const listLikerPage = async (
   readPage(cursorKeys, viewer, args, {
     scope: `likers:${contentId}`,
     read: (after, limit) =>
-      readLikers(pool, contentId, after && { userId: after.contentId, likedAt: after.publishTime }, limit),
+      readLikers(pool, contentId, {
+        viewerId: viewer?.userId ?? null,
+        after: after && { userId: after.contentId, likedAt: after.publishTime },
+        limit,
+      }),
     placeOf: ({ userId, likedAt }) => ({ publishTime: likedAt, contentId: userId }),
   });
 
 /** Newest first. */
 export const listCommentPage = async (
-  { pool, cursorKeys }: Deps,
+  deps: Deps & Pick<SocialDeps, 'commentIndex' | 'schedule'>,
   viewer: ViewerOrNobody,
   contentId: bigint,
   args: PageArgs,
 ): Promise<Page<StoredComment>> =>
-  readPage(cursorKeys, viewer, args, {
+  readPage(deps.cursorKeys, viewer, args, {
     scope: `comments:${contentId}`,
-    read: (after, limit) => {
-      const { publishTime: createdAt, contentId: commentId } = fromNewest(after);
-      return readCommentPage(pool, contentId, { createdAt, commentId }, limit);
-    },
+    read: (after, limit) =>
+      readNewestComments(deps, contentId, {
+        viewerId: viewer?.userId ?? null,
+        after: after && { createdAt: after.publishTime, commentId: after.contentId },
+        limit,
+      }),
     placeOf: ({ createdAt, commentId }) => ({ publishTime: createdAt, contentId: commentId }),
   });
 

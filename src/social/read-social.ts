@@ -44,7 +44,7 @@ export async function findComments(
   viewer: Viewer | null,
   commentIds: readonly bigint[],
 ): Promise<ReadonlyMap<bigint, StoredComment>> {
-  const comments = await readComments(deps.pool, commentIds);
+  const comments = await readComments(deps.pool, commentIds, viewer?.userId ?? null);
   const contentIds = new Set([...comments.values()].map((comment) => comment.contentId));
   const visible = await findVisibleContents(deps, viewer, [...contentIds]);
   return new Map([...comments].filter(([, comment]) => visible.has(comment.contentId)));

@@ -1,6 +1,7 @@
 import { forbidden, notFound } from '../domain/errors.js';
 import type { Viewer } from '../domain/viewer.js';
-import { lockAuthor, lockContent, updateVisibility, type Visibility } from '../stores/contents.js';
+import { isCountedRepost, lockAuthor, lockContent, updateVisibility, type Visibility } from '../stores/contents.js';
+import { addToCounters } from '../stores/counters.js';
 import { inTransaction } from '../stores/database.js';
 import { appendEvent } from '../stores/events.js';
 import { ensureUser } from '../stores/users.js';
@@ -11,7 +12,12 @@ import type { SocialDeps } from './deps.js';
  * @throws TidelineError NOT_FOUND when unknown or deleted; FORBIDDEN unless the viewer is the author.
  */
 export async function setVisibility(
-  { pool, onContentChanged, announce }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce'>,
+  {
+    pool,
+    onContentChanged,
+    announce,
+    onCountersChanged,
+  }: Pick<SocialDeps, 'pool' | 'onContentChanged' | 'announce' | 'onCountersChanged'>,
   viewer: Viewer,
   contentId: bigint,
   visibility: Visibility,
@@ -25,8 +31,13 @@ export async function setVisibility(
     if (content.authorId !== authorId) throw forbidden('Only its author may change who sees a content.');
     if (content.visibility === visibility) return;
     await updateVisibility(client, contentId, visibility);
+    const change = Number(isCountedRepost({ ...content, visibility })) - Number(isCountedRepost(content));
+    if (content.repostOf !== null && change !== 0) {
+      await addToCounters(client, [{ contentId: content.repostOf, reposts: change }]);
+    }
     await appendEvent(client, { type: 'content.visibility_changed', authorId, contentId });
   });
   onContentChanged(contentId);
   announce?.([{ kind: 'changed', authorId, contentId }]);
+  onCountersChanged?.();
 }

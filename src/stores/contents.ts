@@ -59,6 +59,16 @@ export interface ContentState {
   readonly isDeleted: boolean;
 }
 
+/**
+ * Counted are the reposts that somebody else may see: of private ones nobody else is told. Whether one stands is another
+ * matter.
+ */
+export const isCountedRepost = ({ repostOf, visibility }: Pick<ContentState, 'repostOf' | 'visibility'>): boolean =>
+  repostOf !== null && visibility !== 'PRIVATE';
+
+/** SQL for the same of a row `c` that stands. */
+export const countedRepostSql = (c: string): string => `${c}.repost_of IS NOT NULL AND ${c}.visibility <> 'PRIVATE'`;
+
 /** Null when there never was such a content. */
 export async function lockContent(db: Queryable, contentId: bigint): Promise<ContentState | null> {
   const [row] = await selectForUpdate(db, [contentId]);
@@ -107,6 +117,18 @@ export async function readVisibleContents(
       },
     ]),
   );
+}
+
+/** For each pair of a content and somebody: may that one see it, and is there a row of theirs? */
+export async function readVisiblePairs(
+  db: Queryable,
+  pairs: readonly { readonly contentId: bigint; readonly userId: bigint }[],
+  nowMs: number,
+): Promise<{ isVisible: boolean; isKnownUser: boolean }[]> {
+  const contentIds = pairs.map(({ contentId }) => contentId);
+  const userIds = pairs.map(({ userId }) => userId);
+  const rows = await selectVisiblePairs(db, [contentIds, userIds, nowMs]);
+  return rows.map((row) => ({ isVisible: row.is_visible, isKnownUser: row.is_known_user }));
 }
 
 /** One page of an author's outbox as the viewer may see it, newest first, from `after` (exclusive) on. */
@@ -176,6 +198,14 @@ const selectVisible = defineStatement<{
   'contents_visible',
   `SELECT id, author_id, repost_of, repost_of IS NOT NULL AND text = '' AND media = '[]' AS is_pure_repost
    FROM contents c WHERE id = ANY($1::numeric[]) AND ${visibleSql('c', '$2::numeric', '$3::bigint')}`,
+);
+
+const selectVisiblePairs = defineStatement<{ is_visible: boolean; is_known_user: boolean }>(
+  'contents_visible_pairs',
+  `SELECT EXISTS (
+       SELECT FROM contents c WHERE c.id = p.content_id AND ${visibleSql('c', 'p.user_id', '$3::bigint')}) AS is_visible,
+     EXISTS (SELECT FROM users u WHERE u.id = p.user_id) AS is_known_user
+   FROM unnest($1::numeric[], $2::numeric[]) WITH ORDINALITY AS p (content_id, user_id, place) ORDER BY place`,
 );
 
 const selectOutbox = defineStatement<EntryRow>(

@@ -1,3 +1,4 @@
+import { countsSql, type Counts } from './counters.js';
 import { defineStatement } from './database.js';
 
 // Hot reads of the page: each is one named statement over an array of ids, so a page of any size costs one of each.
@@ -34,18 +35,10 @@ export const findUserRows = defineStatement<UserRow>(
      FROM users u WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL`,
 );
 
-export interface CounterRow {
-  content_id: string;
-  likes: number;
-  comments: number;
-  reposts: number;
-  favorites: number;
-}
-
 /** $1 content ids. */
-export const findCounterRows = defineStatement<CounterRow>(
+export const findCounterRows = defineStatement<Counts & { content_id: string }>(
   'hydrate_counters',
-  `SELECT content_id, likes, comments, reposts, favorites FROM content_counters WHERE content_id = ANY($1::numeric[])`,
+  `SELECT content_id, likes, comments, reposts, favorites FROM (${countsSql('$1::numeric[]')}) c`,
 );
 
 /** $1 user id, $2 content ids. */

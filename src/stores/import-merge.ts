@@ -1,3 +1,4 @@
+import { countedRepostSql } from './contents.js';
 import type { Queryable } from './database.js';
 import { startNewEpoch } from './feed-state.js';
 import { EVENTS_CHANNEL } from './relay-events.js';
@@ -39,7 +40,7 @@ export async function mergeStaged(
   await db.query('CREATE TEMP TABLE import_counts (content_id numeric, likes int, comments int, reposts int)');
   const contents = await count(INSERT_CONTENTS);
   await db.query(
-    `INSERT INTO import_counts SELECT repost_of, 0, 0, 1 FROM import_contents WHERE repost_of IS NOT NULL`,
+    `INSERT INTO import_counts SELECT repost_of, 0, 0, 1 FROM import_contents c WHERE ${countedRepostSql('c')}`,
   );
   const likes = await count(INSERT_LIKES);
   const comments = await count(INSERT_COMMENTS);
@@ -169,12 +170,18 @@ const MARK_ACTIVE = `
     SET last_active_at = excluded.last_active_at, active_seq = a.active_seq + 1, awake_seq = a.awake_seq + 1
     WHERE a.last_active_at < excluded.last_active_at`;
 
+// Waits for the rows, in the order of their ids; commands that find them locked meanwhile count in shards.
 const ADD_COUNTERS = `
-  INSERT INTO content_counters AS c (content_id, likes, comments, reposts)
-  SELECT content_id, sum(likes)::int, sum(comments)::int, sum(reposts)::int FROM import_counts
-  GROUP BY content_id ORDER BY content_id
-  ON CONFLICT (content_id) DO UPDATE
-    SET likes = c.likes + excluded.likes, comments = c.comments + excluded.comments, reposts = c.reposts + excluded.reposts`;
+  WITH counted AS (
+    INSERT INTO content_counters AS c (content_id, likes, comments, reposts, version, comment_version)
+    SELECT content_id, sum(likes)::int, sum(comments)::int, sum(reposts)::int, 1, (sum(comments) > 0)::int
+    FROM import_counts GROUP BY content_id ORDER BY content_id
+    ON CONFLICT (content_id) DO UPDATE
+      SET likes = c.likes + excluded.likes, comments = c.comments + excluded.comments,
+          reposts = c.reposts + excluded.reposts, version = c.version + 1,
+          comment_version = c.comment_version + excluded.comment_version
+    RETURNING content_id)
+  INSERT INTO counter_changes (content_id) SELECT content_id FROM counted`;
 
 const MARK_DELIVERED = `
   INSERT INTO fanouts (content_id, author_id, publish_time, state, is_planned, started_at, finished_at)

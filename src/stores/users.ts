@@ -32,7 +32,12 @@ export const accountDeleted = (): TidelineError =>
  * there is no such user, or no more.
  */
 export async function holdUser(db: Queryable, userId: bigint): Promise<boolean> {
-  return (await selectForKeyShare(db, [userId])).length > 0;
+  return (await holdUsers(db, [userId])).has(userId);
+}
+
+/** As holdUser, for many; those who are not there, or no more, are absent. */
+export async function holdUsers(db: Queryable, userIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
+  return new Set((await selectForKeyShare(db, [userIds])).map((row) => BigInt(row.id)));
 }
 
 /**
@@ -93,9 +98,9 @@ const updateProfile = defineStatement(
 );
 
 // KEY SHARE keeps a deletion out and lets each other in. What a lock waited for is looked at again, so the account stands.
-const selectForKeyShare = defineStatement(
+const selectForKeyShare = defineStatement<{ id: string }>(
   'users_hold',
-  'SELECT FROM users WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE',
+  'SELECT id FROM users WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL ORDER BY id FOR KEY SHARE',
 );
 
 // NO KEY: rows that refer to these users by foreign key can be written meanwhile.

@@ -25,8 +25,12 @@ export function visibleSql(c: string, viewer: string, now: string, author = `${c
       ${content}.publish_time <= ${now}
       AND (${content}.visibility = 'PUBLIC' OR (${content}.visibility = 'FOLLOWERS' AND EXISTS (
         SELECT FROM follows WHERE follower_id = ${viewer} AND followee_id = ${by})))
-      AND NOT EXISTS (
-        SELECT FROM blocks WHERE (blocker_id = ${viewer} AND blocked_id = ${by})
-          OR (blocker_id = ${by} AND blocked_id = ${viewer}))))`;
+      AND ${notBlockedSql(viewer, by)}))`;
   }
 }
+
+/** SQL for "neither of the two blocks the other". With NULL for nobody it holds. */
+export const notBlockedSql = (viewer: string, by: string): string =>
+  `NOT EXISTS (
+        SELECT FROM blocks WHERE (blocker_id = ${viewer} AND blocked_id = ${by})
+          OR (blocker_id = ${by} AND blocked_id = ${viewer}))`;

@@ -1,5 +1,6 @@
 import type { App } from '../app.js';
 import { startOperations } from '../operations/server.js';
+import { readProjectionLag } from '../stores/counter-changes.js';
 import { readRelayBacklog } from '../stores/relay-events.js';
 import { closing } from './closing.js';
 import { workerReadyChecks } from './ready-checks.js';
@@ -15,7 +16,7 @@ export async function startWorkerProcess(app: App, roles?: readonly WorkerRole[]
     startOperations({
       app,
       queues: [contentEvents, pushTasks],
-      collect: () => measureBacklog(app),
+      collect: () => Promise.all([measureBacklog(app), measureProjectionLag(app)]),
       readyChecks: workerReadyChecks(app),
       port: app.config.OPS_PORT,
     }),
@@ -28,4 +29,11 @@ async function measureBacklog({ database, meters, clock }: App): Promise<void> {
   const { length, oldestAt } = await readRelayBacklog(database.pool);
   meters.relayBacklog.set(length);
   meters.relayBacklogAgeSeconds.set(oldestAt ? Math.max(0, clock() - oldestAt.getTime()) / 1000 : 0);
+}
+
+/** How many changes of counts wait for their projection, and for how long. */
+async function measureProjectionLag({ database, meters }: App): Promise<void> {
+  const { length, oldestMs } = await readProjectionLag(database.pool);
+  meters.projectionBacklog.set(length);
+  meters.projectionLagSeconds.set(oldestMs / 1000);
 }

@@ -8,6 +8,7 @@ import { openQueues, type Queues } from '../jobs/queues.js';
 import { contentKey, publishInvalidation } from '../stores/invalidations.js';
 import { removeAccounts } from '../social/remove-accounts.js';
 import { startAudit } from '../verify/start-audit.js';
+import { startCounterUpkeep } from './counters.js';
 import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
 import { createAnnouncer } from './live.js';
 import { startRepeating } from './repeat.js';
@@ -73,9 +74,10 @@ function startMaintenance(app: App, queues: Queues): { close(): Promise<void> } 
   );
   const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
   const audit = startAudit({ feed, intervalMs: config.AUDIT_INTERVAL_MS, log, metrics: meters });
+  const counters = startCounterUpkeep(app);
   return {
     async close() {
-      await Promise.all([sweep.close(), remove.close(), audit.close()]);
+      await Promise.all([sweep.close(), remove.close(), audit.close(), counters.close()]);
     },
   };
 }

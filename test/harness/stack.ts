@@ -52,7 +52,7 @@ export interface Stack {
   restart(changed?: Readonly<Record<string, string>>): Promise<void>;
   /** Starts workers of these roles in a process of their own. */
   startWorkers(roles: readonly WorkerRole[]): Promise<WorkerProcess>;
-  /** Waits until everything published is delivered, queues are empty and no inbox is being rebuilt. */
+  /** Waits until everything published is delivered, counts are projected, queues are empty and no inbox is being rebuilt. */
   drain(options?: { deadlineMs?: number }): Promise<void>;
   close(): Promise<void>;
 }
@@ -186,7 +186,9 @@ export async function startStack(
     const { pool } = current.app.database;
     const { queues } = current.running.workers;
     const { fanouts } = await readDeliveryState(pool);
-    const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM events WHERE relayed_at IS NULL');
+    const { rows } = await pool.query<{ n: string; changes: string }>(
+      `SELECT count(*) AS n, (SELECT count(*) FROM counter_changes) AS changes FROM events WHERE relayed_at IS NULL`,
+    );
     const states = ['wait', 'prioritized', 'active', 'delayed'] as const;
     const [events, tasks] = await Promise.all([
       queues.contentEvents.getJobCounts(...states),
@@ -199,6 +201,7 @@ export async function startStack(
       unfinished: fanouts.PENDING + fanouts.RUNNING,
       removals: (await listRemovals(pool, 1)).length,
       unrelayed: Number(rows[0]!.n),
+      unprojected: Number(rows[0]!.changes),
       eventJobs: sum(events),
       taskJobs: sum(tasks),
       // A rebuild holds a connection from the moment it is asked for until it ends.

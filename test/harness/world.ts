@@ -249,7 +249,7 @@ export async function createWorld(
       now.ms = START_MS;
       await pool.query(
         `TRUNCATE users, activity, follows, blocks, contents, content_counters, reactions, comments, events, fanouts,
-           fanout_tasks, inbox_heads, inbox, id_leases CASCADE`,
+           fanout_tasks, counter_changes, inbox_heads, inbox, id_leases CASCADE`,
       );
       await app.redis.flushall();
       await pool.query(

@@ -85,7 +85,9 @@ async function readDatabase() {
     contents: await read(
       'SELECT id, author_id, publish_time, text, media, visibility, repost_of FROM contents ORDER BY id',
     ),
-    counters: await read('SELECT * FROM content_counters ORDER BY content_id'),
+    counters: await read(
+      'SELECT content_id, likes, comments, reposts, favorites FROM content_counters ORDER BY content_id',
+    ),
     reactions: await read('SELECT * FROM reactions ORDER BY content_id, user_id'),
     comments: await read('SELECT * FROM comments ORDER BY id'),
     fanouts: await read(
