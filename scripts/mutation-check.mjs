@@ -168,6 +168,30 @@ const breaks = {
     unit,
   ],
   'cursor signature unchecked': ['src/domain/cursor.ts', '!keys.some((key)', 'false && !keys.some((key)', unit],
+  'posts of deleted accounts shown': [
+    'src/stores/visibility.ts',
+    " OR ${isDeletedSql('c.author_id')}",
+    '',
+    'test/service/social/delete-account.test.ts',
+  ],
+  'tokens of deleted accounts write': [
+    'src/stores/users.ts',
+    'if (!(await holdUser(db, userId))) throw accountDeleted();',
+    'await holdUser(db, userId);',
+    'test/service/social/delete-account.test.ts',
+  ],
+  'followers of one account wait for each other': [
+    'src/stores/follower-counts.ts',
+    'FOR NO KEY UPDATE SKIP LOCKED',
+    'FOR NO KEY UPDATE',
+    'test/service/social/follow-counts.test.ts',
+  ],
+  'foreign answer about something else taken': [
+    'src/feed/remote-rows.ts',
+    'expectId(content.contentId, contentId);',
+    '',
+    'test/service/remote-sources.test.ts',
+  ],
 };
 
 const only = process.argv.slice(2);

@@ -1,5 +1,6 @@
 import { defineStatement, type Queryable } from './database.js';
 import { countFollowersSql } from './follower-counts.js';
+import { isDeletedSql } from './visible-sql.js';
 
 /**
  * Follows, and draws the follower's next seq. The follower's row must be locked (lockUsers): the lock is held until the
@@ -83,8 +84,9 @@ const isApart = (user: string): string => `EXISTS (
 const listStatement = (name: string, of: 'follower_id' | 'followee_id', item: 'follower_id' | 'followee_id') =>
   defineStatement<{ id: string }>(
     name,
-    `SELECT f.${item} AS id FROM follows f JOIN users u ON u.id = f.${item} AND u.deleted_at IS NULL
-     WHERE f.${of} = $1::numeric AND f.${item} > $2 AND NOT ${isApart('$1::numeric')} AND NOT ${isApart(`f.${item}`)}
+    `SELECT f.${item} AS id FROM follows f
+     WHERE f.${of} = $1::numeric AND f.${item} > $2 AND NOT ${isDeletedSql(`f.${item}`)}
+       AND NOT ${isApart('$1::numeric')} AND NOT ${isApart(`f.${item}`)}
      ORDER BY f.${item} LIMIT $3`,
   );
 

@@ -1,5 +1,6 @@
 import { REPOST_DEPTH_MAX, type ContentFacts } from '../domain/visibility.js';
 import { defineStatement, type Queryable } from './database.js';
+import { isDeletedSql } from './visible-sql.js';
 
 /** Contents with all that they repost, and what stands between their authors and the viewer, as of one instant. */
 export interface FactsForViewer {
@@ -58,7 +59,7 @@ const selectFacts = defineStatement<FactsRow>(
      SELECT c.id, c.repost_of, chain.depth + 1
      FROM chain JOIN contents c ON c.id = chain.repost_of WHERE chain.depth < ${REPOST_DEPTH_MAX})
    SELECT c.id, c.author_id, c.publish_time, c.visibility,
-     c.deleted_at IS NOT NULL OR EXISTS (SELECT FROM users WHERE id = c.author_id AND deleted_at IS NOT NULL) AS is_deleted,
+     c.deleted_at IS NOT NULL OR ${isDeletedSql('c.author_id')} AS is_deleted,
      c.repost_of,
      EXISTS (SELECT FROM follows WHERE follower_id = $2 AND followee_id = c.author_id) AS is_followed,
      EXISTS (SELECT FROM blocks WHERE (blocker_id = $2 AND blocked_id = c.author_id)

@@ -21,7 +21,7 @@ export function visibleSql(c: string, viewer: string, now: string, author = `${c
 
   function ownRule(content: string, by: string): string {
     return `${content}.deleted_at IS NULL
-      AND NOT EXISTS (SELECT FROM users WHERE id = ${by} AND deleted_at IS NOT NULL) AND (${by} = ${viewer} OR (
+      AND NOT ${isDeletedSql(by)} AND (${by} = ${viewer} OR (
       ${content}.publish_time <= ${now}
       AND (${content}.visibility = 'PUBLIC' OR (${content}.visibility = 'FOLLOWERS' AND EXISTS (
         SELECT FROM follows WHERE follower_id = ${viewer} AND followee_id = ${by})))
@@ -34,3 +34,6 @@ export const notBlockedSql = (viewer: string, by: string): string =>
   `NOT EXISTS (
         SELECT FROM blocks WHERE (blocker_id = ${viewer} AND blocked_id = ${by})
           OR (blocker_id = ${by} AND blocked_id = ${viewer}))`;
+
+/** SQL for "the account was deleted". A scalar, looked up by its key: an EXISTS may be hashed over all users instead. */
+export const isDeletedSql = (user: string): string => `((SELECT deleted_at FROM users WHERE id = ${user}) IS NOT NULL)`;
