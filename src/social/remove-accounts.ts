@@ -11,6 +11,7 @@ import {
   readRemovalStep,
   REMOVAL_STEPS,
   saveRemovalStep,
+  settleAccount,
   type RemovalStep,
 } from '../stores/accounts.js';
 import { lockComment, markCommentDeleted } from '../stores/comments.js';
@@ -74,6 +75,11 @@ export async function removeStep(deps: RemovalDeps, userId: bigint): Promise<Ste
 
 /** Each returns how much it found to remove. */
 const remove: Record<RemovalStep, (deps: RemovalDeps, userId: bigint) => Promise<number>> = {
+  settle: async ({ pool }, userId) => {
+    await inTransaction(pool, (client) => settleAccount(client, userId));
+    return 0;
+  },
+
   contents: async ({ pool, batchSize = BATCH }, userId) =>
     removeEach(pool, await listStandingContents(pool, userId, batchSize), (client, id) =>
       removeContent(client, userId, id),

@@ -3,24 +3,42 @@ import { countFollowersSql } from './follower-counts.js';
 import { lockUsers } from './users.js';
 
 /** What is left of a deleted account, in the order in which it is removed; the next step begins when one finds nothing. */
-export const REMOVAL_STEPS = ['contents', 'comments', 'reactions', 'following', 'followers', 'blocks', 'feed'] as const;
+export const REMOVAL_STEPS = [
+  'settle',
+  'contents',
+  'comments',
+  'reactions',
+  'following',
+  'followers',
+  'blocks',
+  'feed',
+] as const;
 export type RemovalStep = (typeof REMOVAL_STEPS)[number];
 
 /**
- * Deletes an account for everybody to see, in a transaction: waits for what its owner or a follower of it has under way,
- * and lets nothing begin afterwards (holdUser, lockUsers). The row stays, emptied: its id is taken for good. Safe to
- * repeat: the second time changes nothing. False when there is no such user.
+ * Deletes an account for everybody to see, in a transaction. It waits for nobody who holds the account (holdUser), say to
+ * follow it; whoever comes later is refused. The row stays, emptied: its id is taken for good. Safe to repeat: the second
+ * time changes nothing. False when there is no such user.
  */
 export async function markAccountDeleted(db: Queryable, userId: bigint): Promise<boolean> {
-  const [row] = await selectForUpdate(db, [userId]);
+  const [row] = await selectForNoKeyUpdate(db, [userId]);
   if (!row) return false;
   if (row.is_deleted) return true;
-  const handle = `deleted_${userId}`;
-  // No chosen handle repeats itself (users.ts).
-  await emptyUser(db, [userId, `${handle}.${handle}`]);
+  await emptyUser(db, [userId]);
   await deleteActivity(db, [userId]);
   await insertRemoval(db, [userId, REMOVAL_STEPS[0]]);
   return true;
+}
+
+/**
+ * Waits, in a transaction, for all that held a deleted account when it was marked: nothing of it is written after that.
+ * Its handle is free from then on.
+ */
+export async function settleAccount(db: Queryable, userId: bigint): Promise<void> {
+  await selectForUpdate(db, [userId]);
+  const handle = `deleted_${userId}`;
+  // No chosen handle repeats itself (users.ts).
+  await freeHandle(db, [userId, `${handle}.${handle}`]);
 }
 
 /** Deleted accounts of which something is left, the first deleted first. */
@@ -89,15 +107,19 @@ export async function deleteAccountState(db: Queryable, userId: bigint): Promise
   await clearCounts(db, [userId]);
 }
 
-const selectForUpdate = defineStatement<{ is_deleted: boolean }>(
+const selectForNoKeyUpdate = defineStatement<{ is_deleted: boolean }>(
   'accounts_lock',
-  'SELECT deleted_at IS NOT NULL AS is_deleted FROM users WHERE id = $1 FOR UPDATE',
+  'SELECT deleted_at IS NOT NULL AS is_deleted FROM users WHERE id = $1 FOR NO KEY UPDATE',
 );
 
 const emptyUser = defineStatement(
   'accounts_empty',
-  `UPDATE users SET deleted_at = now(), handle = $2, display_name = '', avatar_url = NULL WHERE id = $1`,
+  `UPDATE users SET deleted_at = now(), display_name = '', avatar_url = NULL WHERE id = $1`,
 );
+
+const selectForUpdate = defineStatement('accounts_settle', 'SELECT FROM users WHERE id = $1 FOR UPDATE');
+
+const freeHandle = defineStatement('accounts_free_handle', 'UPDATE users SET handle = $2 WHERE id = $1');
 
 const insertRemoval = defineStatement(
   'accounts_insert_removal',

@@ -28,8 +28,8 @@ export const accountDeleted = (): TidelineError =>
   new TidelineError('UNAUTHENTICATED', 'This account has been deleted.');
 
 /**
- * Keeps a user from being deleted until the transaction ends; any number of transactions may hold one at once. False when
- * there is no such user, or no more.
+ * Keeps what a user has from being removed until the transaction ends (settleAccount); any number of transactions may hold
+ * one at once. False when there is no such user, or no more.
  */
 export async function holdUser(db: Queryable, userId: bigint): Promise<boolean> {
   return (await holdUsers(db, [userId])).has(userId);
@@ -97,7 +97,7 @@ const updateProfile = defineStatement(
    WHERE id = $1`,
 );
 
-// KEY SHARE keeps a deletion out and lets each other in. What a lock waited for is looked at again, so the account stands.
+// KEY SHARE keeps a removal out and lets each other in.
 const selectForKeyShare = defineStatement<{ id: string }>(
   'users_hold',
   'SELECT id FROM users WHERE id = ANY($1::numeric[]) AND deleted_at IS NULL ORDER BY id FOR KEY SHARE',
