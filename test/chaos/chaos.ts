@@ -1,4 +1,4 @@
-// `npm run chaos -- [--seconds N] [--seed S] [--graph FILE] [--small]`: a stack of its own (Postgres, Redis, workers,
+// `npm run chaos -- [--seconds N] [--seed S] [--graph FILE] [--only KINDS] [--small]`: a stack of its own (Postgres, Redis, workers,
 // readers and writers as processes, each behind its own network) is driven and ill-treated for N seconds, then left
 // alone until everything is delivered. Prints one line of JSON; ends with 1 when anything was lost, duplicated,
 // misordered, shown without right or left unfinished, or when a process broke. docs/chaos.md tells what it does.
@@ -17,7 +17,7 @@ import { loadGraph, readGraph, recordChanges } from '../load/load-graph.js';
 import type { ReaderReport } from '../load/reader.js';
 import { drain, verifyFeeds } from '../load/settle.js';
 import type { WriterReport } from '../load/writer.js';
-import { checkInboxes } from './check-inboxes.js';
+import { watchInboxes } from './check-inboxes.js';
 import { injectFaults } from './faults.js';
 import { startFleet } from './fleet.js';
 import type { ProberReport } from './prober.js';
@@ -31,6 +31,8 @@ const { values: options } = parseArgs({
     /** Decides which faults come in which order, and for how long. */
     seed: { type: 'string', default: '1' },
     graph: { type: 'string' },
+    /** Kinds of faults, separated by semicolons; all by default. */
+    only: { type: 'string' },
     /** A small generated graph, fewer processes, shorter pauses: what `npm test` runs. */
     small: { type: 'boolean', default: false },
   },
@@ -41,7 +43,7 @@ const LOCK_MS = isSmall ? 1_000 : 3_000;
 const QUIET_MS = 5_000;
 /** The last part of the run is without faults, so that inboxes get to claim something again. */
 const CALM_SECONDS = Math.min(10, seconds / 5);
-const START_MS = 2 * 60_000;
+const START_MS = 5 * 60_000;
 const DRAIN_MS = 10 * 60_000;
 const VERIFIED = 1_000;
 const KEY_PREFIX = 'tl';
@@ -73,11 +75,7 @@ async function run(servers: ChaosServers) {
   const own = await routes.open();
   const app = await openApp(readConfig({ ...env, ...own.env, LOG_LEVEL: 'silent' }), { name: 'chaos' });
   const { pool } = app.database;
-  const edges = isSmall
-    ? generateGraph(300, 2_400)
-    : options.graph
-      ? readGraph(options.graph)
-      : readSocialGraph().edges;
+  const edges = isSmall ? generateGraph(100, 800) : options.graph ? readGraph(options.graph) : readSocialGraph().edges;
   await loadGraph(pool, edges);
   await recordChanges(pool);
   await prepareStores(app);
@@ -104,13 +102,16 @@ async function run(servers: ChaosServers) {
   if (!(await waitUntil(() => isDelivering(pool), START_MS, 100))) throw new Error('nothing is delivered');
   say('the first post is delivered');
   const backlog = watchBacklog(pool);
+  const claims = watchInboxes(app, VERIFIED, say);
   const faults = await injectFaults(
-    { servers, routes, fleet },
+    { servers, routes, fleet, pool },
     {
       seed,
+      only: options.only?.split(';') ?? null,
       seconds: seconds - CALM_SECONDS,
       gapMs: isSmall ? [100, 500] : [500, 5_000],
       holdMs: isSmall ? [100, 1_000] : [300, 6_000],
+      recoveryMaxMs: isSmall ? 3_000 : 10_000,
       lockMs: LOCK_MS,
       keyPrefix: KEY_PREFIX,
     },
@@ -125,7 +126,7 @@ async function run(servers: ChaosServers) {
   say('no more load');
   const { tookMs: settledAfterMs, left } = await drain(pool, { timeoutMs: DRAIN_MS, say });
   const { maxAgeMs: maxBacklogAgeMs } = await backlog.stop();
-  const inboxes = await checkInboxes(app, VERIFIED, say);
+  const inboxes = await claims.stop();
   const feeds = await verifyFeeds(app, VERIFIED, say);
   await fleet.stopWorkers();
   const { rows } = await pool.query<{ posts: string; deliveries: string }>(
@@ -160,7 +161,7 @@ async function run(servers: ChaosServers) {
     readsDuringOutages: sum(read.map(({ outages }) => outages)),
     writesDuringOutages: sum(written.map(({ outages }) => outages)),
     slowStops: fleet.slowStops.length,
-    inboxes: { claiming: inboxes.claiming, claimed: inboxes.claimed },
+    inboxes: { claims: inboxes.claims, claimed: inboxes.claimed },
     feeds: { users: feeds.users, entries: feeds.entries },
   };
 }

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import { waitUntil } from '../../src/embedded/processes.js';
 import { PUSH_QUEUE, pushTaskOptions } from '../../src/jobs/catalog.js';
 import { queuePrefix } from '../../src/jobs/queues.js';
+import type { Pool } from '../../src/stores/database.js';
 import { createRandom } from '../harness/graphs.js';
 import { ROLES, type Fleet, type Member } from './fleet.js';
 import type { Routes } from './routes.js';
@@ -12,8 +14,12 @@ export interface FaultSettings {
   readonly seed: number;
   /** No fault begins after this. */
   readonly seconds: number;
+  /** These kinds alone; null: all. */
+  readonly only: readonly string[] | null;
   /** Between two faults of one lane, from and to. */
   readonly gapMs: readonly [number, number];
+  /** A lane that waits for a sign of life, which is a post delivered everywhere, waits no longer than this. */
+  readonly recoveryMaxMs: number;
   /** How long a fault lasts that has a length. */
   readonly holdMs: readonly [number, number];
   /** A pause of the network lasts longer than this. */
@@ -25,6 +31,7 @@ interface World {
   readonly servers: ChaosServers;
   readonly routes: Routes;
   readonly fleet: Fleet;
+  readonly pool: Pool;
 }
 
 /** Numbers of one lane, the same for the same seed. */
@@ -45,8 +52,12 @@ const storeFaults: Readonly<Record<string, Fault>> = {
   'redis emptied': async ({ servers }) => {
     await withRedis(servers, (redis) => redis.flushall());
   },
-  'redis replica behind': async ({ servers, routes }, dice, { holdMs }) => {
-    await servers.redis.failOver(dice.between(holdMs));
+  'redis replica behind': async ({ servers, routes, pool }, dice, { holdMs }) => {
+    await servers.redis.failOver(async () => {
+      const [before] = await Promise.all([countDone(pool), pause(dice.between(holdMs))]);
+      // Behind means that it lacks something.
+      await waitUntil(async () => (await countDone(pool)) > before, BEHIND_MAX_MS, 20);
+    });
     routes.follow();
   },
   'redis stopped for a while': async ({ servers }, dice, { holdMs }) => {
@@ -94,6 +105,9 @@ const processFaults: Readonly<Record<string, Fault>> = {
     }),
 };
 
+/** Nothing may be delivered at all at the moment. */
+const BEHIND_MAX_MS = 5_000;
+
 export const FAULT_KINDS: readonly string[] = [...Object.keys(storeFaults), ...Object.keys(processFaults)];
 
 /**
@@ -109,10 +123,15 @@ export async function injectFaults(
   const endAt = Date.now() + 1_000 * settings.seconds;
   const runLane = async (faults: Readonly<Record<string, Fault>>, seed: number): Promise<void> => {
     const dice = createDice(seed);
+    const kinds = Object.keys(faults).filter((kind) => settings.only?.includes(kind) ?? true);
+    if (kinds.length === 0) return;
     for (let bag: string[] = []; ;) {
+      const before = await countDone(world.pool);
       await pause(dice.between(settings.gapMs));
-      if (Date.now() >= endAt && Object.keys(faults).every((kind) => kind in counts)) return;
-      if (bag.length === 0) bag = Object.keys(faults);
+      // Ill-treating what is down already would say little.
+      await waitUntil(async () => (await countDone(world.pool)) > before, settings.recoveryMaxMs, 20);
+      if (Date.now() >= endAt && kinds.every((kind) => kind in counts)) return;
+      if (bag.length === 0) bag = [...kinds];
       const kind = dice.pick(bag);
       bag.splice(bag.indexOf(kind), 1);
       say(kind);
@@ -145,6 +164,14 @@ async function pauseNetwork(
   for (const store of stores) route[store].pause();
   await pause(lockMs + dice.between(holdMs));
   for (const store of stores) route[store].resume();
+}
+
+/** Fan-outs that are delivered; of a Postgres that is away nothing is known. */
+async function countDone(pool: Pool): Promise<number> {
+  const { rows } = await pool
+    .query<{ done: string }>(`SELECT count(*) AS done FROM fanouts WHERE state = 'DONE'`)
+    .catch(() => ({ rows: [] }));
+  return Number(rows[0]?.done ?? 0);
 }
 
 async function withRedis<T>({ redis }: ChaosServers, work: (redis: Redis) => Promise<T>): Promise<void> {

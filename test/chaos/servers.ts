@@ -22,8 +22,8 @@ export interface ChaosServers {
     readonly pid: () => number;
     /** @param crash SIGKILL and this long nothing, instead of a restart in order */
     restart(options: { keepData: boolean; crash?: { awayMs: number } }): Promise<void>;
-    /** A real replica takes over that has not heard of the primary for a while. */
-    failOver(behindMs: number): Promise<void>;
+    /** A real replica takes over that has not heard of the primary while `fallBehind` lasted. */
+    failOver(fallBehind: () => Promise<unknown>): Promise<void>;
   };
   discard(): Promise<void>;
 }
@@ -72,10 +72,10 @@ async function startRedis(serversDir: string): Promise<ChaosServers['redis']> {
       }
       await primary.restart(keepData);
     },
-    async failOver(behindMs) {
+    async failOver(fallBehind) {
       const replica = await startNode();
       const promote = await replicate(primary.redisUrl, replica.redisUrl, password);
-      await pause(behindMs);
+      await fallBehind();
       await primary.kill();
       await promote();
       primary = replica;
