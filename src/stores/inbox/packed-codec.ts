@@ -4,10 +4,11 @@ import type { InboxHead } from '../../domain/inbox-head.js';
 
 // The bytes of lua/packed/head.lua, which tells the layout. All numbers are big-endian.
 
-const LAST = 17;
-const SEQS = 31;
-const FLOORS = 63;
-const NONCE = 108;
+const RECENT_COUNT = 17;
+const RECENT = 18;
+const SEQS = 130;
+const FLOORS = 162;
+const NONCE = 207;
 export const RECORD_BYTES = 14;
 const FLOOR_BYTES = 15;
 const NONCE_BYTES = 16;
@@ -92,8 +93,11 @@ export function decodeHead(bytes: Buffer): InboxHead | null {
   };
 }
 
-/** The newest record, which the head repeats. */
-export const lastOf = (head: Buffer): Buffer => head.subarray(LAST, LAST + RECORD_BYTES);
+/** The newest record; empty when there is none. */
+export function lastOf(head: Buffer): Buffer {
+  const end = RECENT + RECORD_BYTES * head.readUInt8(RECENT_COUNT);
+  return head.subarray(Math.max(RECENT, end - RECORD_BYTES), end);
+}
 
 const decodeFloor = (bytes: Buffer, at: number): Entry => ({
   publishTime: bytes.readUIntBE(at, 3) * 2 ** 32 + bytes.readUInt32BE(at + 3),

@@ -20,7 +20,7 @@ import {
 import { defineScripts } from './scripts.js';
 
 /**
- * One string per reader: a head of 124 bytes, then 14 bytes an entry, oldest first (lua/packed/head.lua). Keys never expire.
+ * One string per reader: a head of 223 bytes, then 14 bytes an entry (lua/packed/head.lua). Keys never expire.
  * A value that is damaged or none of ours counts as missing, is replaced by the next rebuild, and is told to `onDamaged`.
  */
 export function createPackedInboxStore(deps: {
