@@ -48,14 +48,14 @@ export function maskErrors(
 }
 
 function describeError(error: GraphQLError): GraphQLFormattedError {
-  const { code, serviceName, http } = error.extensions;
+  const { code, serviceName } = error.extensions;
   const path = error.path && { path: error.path };
   if (!serviceName && !error.path) {
     // The HTTP status and the positions are those of the client's own request.
     const requestCode = code === undefined && !isForeign(error) ? 'BAD_USER_INPUT' : REQUEST_CODES[String(code)];
     const locations = error.locations && { locations: error.locations };
     if (requestCode)
-      return { message: error.message, ...locations, extensions: { code: requestCode, ...(http ? { http } : {}) } };
+      return { message: error.message, ...locations, extensions: { code: requestCode, ...httpOf(error) } };
   }
   if (UNREACHABLE_CODES.has(code)) {
     return {
@@ -67,6 +67,16 @@ function describeError(error: GraphQLError): GraphQLFormattedError {
   // Without positions: a subgraph's are those of a query that the client never wrote.
   if (PUBLIC_CODES.has(code)) return { message: error.message, ...path, extensions: { code } };
   return { message: 'Something went wrong.', ...path, extensions: coded('INTERNAL_SERVER_ERROR') };
+}
+
+/**
+ * What Yoga makes the HTTP status of. `spec` allows 200 under application/json, which is for well-formed requests only: a
+ * body that is no JSON, told by the error of the JSON parser inside, stays a 400.
+ */
+function httpOf({ extensions }: GraphQLError): { http?: unknown } {
+  const { http, originalError } = extensions as { http?: { status: number; spec?: boolean }; originalError?: unknown };
+  if (!http) return {};
+  return { http: originalError ? { ...http, spec: false } : http };
 }
 
 const coded = (code: ErrorCode) => ({ code });

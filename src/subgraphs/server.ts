@@ -84,6 +84,7 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     stopOnTerminationSignals: false,
     plugins: [
       logHiddenErrors<Context>(log),
+      answerAsGraphqlOverHttp<Context>(),
       // Computing cache hints costs 30 % of a request's CPU, and a personal feed is never cached by them.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
@@ -101,6 +102,19 @@ const logHiddenErrors = <Context extends { requestId: string }>(log: Logger): Ap
         const hidden = hiddenPartOf(error);
         if (hidden) log.error({ err: hidden, path: error.path, requestId }, 'an error that the client does not see');
       }
+    },
+  }),
+});
+
+/**
+ * GraphQL over HTTP wants 200 under application/json for whatever is a well-formed request, also when its document is
+ * refused; Apollo Server answers 400. Clients that accept application/graphql-response+json get the 400.
+ */
+const answerAsGraphqlOverHttp = <Context extends { requestId: string }>(): ApolloServerPlugin<Context> => ({
+  requestDidStart: async () => ({
+    willSendResponse: async ({ request, response: { http } }) => {
+      const isAware = request.http?.headers.get('accept')?.includes('application/graphql-response+json');
+      if (!isAware && http.status === 400 && typeof request.query === 'string') http.status = 200;
     },
   }),
 });
