@@ -23,7 +23,12 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([UNREACHABLE, 'DOWNSTREA
 const REQUEST_CODES: Readonly<Record<string, string>> = {
   GRAPHQL_PARSE_FAILED: 'GRAPHQL_PARSE_FAILED',
   GRAPHQL_VALIDATION_FAILED: 'GRAPHQL_VALIDATION_FAILED',
+  // The one that clients of persisted queries go by.
+  PERSISTED_QUERY_NOT_FOUND: 'PERSISTED_QUERY_NOT_FOUND',
   OPERATION_TOO_COMPLEX: 'OPERATION_TOO_COMPLEX' satisfies ErrorCode,
+  RATE_LIMITED: 'RATE_LIMITED' satisfies ErrorCode,
+  FORBIDDEN: 'FORBIDDEN' satisfies ErrorCode,
+  BAD_USER_INPUT: 'BAD_USER_INPUT' satisfies ErrorCode,
   BAD_REQUEST: 'BAD_USER_INPUT' satisfies ErrorCode,
   OPERATION_RESOLUTION_FAILURE: 'BAD_USER_INPUT' satisfies ErrorCode,
   REQUEST_ENTITY_TOO_LARGE: 'BAD_USER_INPUT' satisfies ErrorCode,
@@ -37,17 +42,22 @@ const REQUEST_CODES: Readonly<Record<string, string>> = {
  */
 export function maskErrors(
   errors: ErrorList,
-  options: { hideSuggestions: boolean; onHidden: (error: GraphQLError) => void },
+  options: {
+    hideSuggestions: boolean;
+    /** Codes of foreign subgraphs that clients may see with their messages (EXTRA_ERROR_CODES). */
+    extraCodes?: readonly string[];
+    onHidden: (error: GraphQLError) => void;
+  },
 ): GraphQLError[] {
   return errors.map((error) => {
-    const shown = describeError(error);
+    const shown = describeError(error, options.extraCodes ?? []);
     if (shown.message !== error.message) options.onHidden(error);
     const message = options.hideSuggestions ? withoutSuggestion(shown.message) : shown.message;
     return toError({ ...shown, message });
   });
 }
 
-function describeError(error: GraphQLError): GraphQLFormattedError {
+function describeError(error: GraphQLError, extraCodes: readonly string[]): GraphQLFormattedError {
   const { code, serviceName } = error.extensions;
   const path = error.path && { path: error.path };
   if (!serviceName && !error.path) {
@@ -65,7 +75,8 @@ function describeError(error: GraphQLError): GraphQLFormattedError {
     };
   }
   // Without positions: a subgraph's are those of a query that the client never wrote.
-  if (PUBLIC_CODES.has(code)) return { message: error.message, ...path, extensions: { code } };
+  if (PUBLIC_CODES.has(code) || extraCodes.includes(String(code)))
+    return { message: error.message, ...path, extensions: { code } };
   return { message: 'Something went wrong.', ...path, extensions: coded('INTERNAL_SERVER_ERROR') };
 }
 

@@ -5,32 +5,44 @@ import {
   type GatewayRuntime,
 } from '@graphql-hive/gateway-runtime';
 import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
-import { execute, parse, type ExecutionArgs, type ExecutionResult, type ParseOptions, type Source } from 'graphql';
+import { execute, parse, type ExecutionArgs, type ExecutionResult } from 'graphql';
 import type { Config } from '../config.js';
+import type { Allowance } from '../domain/token-bucket.js';
 import type { Logger } from '../log.js';
 import { maskErrors } from './errors.js';
 import { loadGraphiql } from './graphiql.js';
-import { limitDepth } from './limits.js';
-import { createTransport } from './transport.js';
+import { limitOperations } from './limit-operations.js';
+import { allowOnlyListed, answerPersistedQueries } from './persisted-operations.js';
+import { createTransport, type TransportSettings } from './transport.js';
 
 export interface RuntimeSettings {
   readonly config: Config;
   readonly log: Logger;
-  readonly loadSupergraph: () => Promise<string>;
+  /** The SDL. */
+  readonly supergraph: string;
+  /** The only operations that are answered, by hash; null: any. */
+  readonly listedOperations: ReadonlyMap<string, string> | null;
+  readonly stores: GatewayStores;
   /** By the name of the subgraph in the supergraph. */
   readonly subgraphUrls: Readonly<Record<string, string>>;
   readonly graphiqlToken?: string | undefined;
 }
 
+/** What the gateway keeps outside of its process, where it has a place for it. */
+export interface GatewayStores {
+  readonly takePoints?: ((key: string, cost: number) => Promise<Allowance>) | undefined;
+  readonly queryTexts?: { get(hash: string): Promise<string | null>; set(hash: string, text: string): Promise<void> };
+}
+
 /** Hive's gateway without its own process, server, reporting and error texts. */
 export async function createRuntime(settings: RuntimeSettings): Promise<GatewayRuntime> {
-  const { config, log } = settings;
+  const { config, log, supergraph, listedOperations, stores } = settings;
   const graphiql = config.isProduction ? { graphiql: false } : await loadGraphiql(settings.graphiqlToken);
   return withoutSignalHandlers(() =>
     createGatewayRuntime({
-      supergraph: settings.loadSupergraph,
+      supergraph,
       unifiedGraphHandler,
-      transports: { http: createTransport(config.SUBGRAPH_TIMEOUT_MS) },
+      transports: { http: createTransport(transportSettings(config)) },
       transportEntries: Object.fromEntries(
         Object.entries(settings.subgraphUrls).map(([name, location]) => [name, { location }]),
       ),
@@ -46,24 +58,20 @@ export async function createRuntime(settings: RuntimeSettings): Promise<GatewayR
       // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
       maskedErrors: { maskError: (error) => error as Error },
       logging: new HiveLogger({ level: false }),
-      plugins: () => [limitOperations(config), completeData, presentErrors(config, log)],
+      plugins: () => [
+        listedOperations ? allowOnlyListed(listedOperations) : answerPersistedQueries(stores.queryTexts ?? null, log),
+        limitOperations({ config, supergraph: parse(supergraph), takePoints: stores.takePoints ?? null }),
+        completeData,
+        presentErrors(config, log),
+      ],
     }),
   );
 }
 
-const limitOperations = (config: Config): GatewayPlugin => {
-  const depthRule = limitDepth(config.QUERY_DEPTH_MAX);
-  return {
-    onParse: ({ setParseFn }) => {
-      setParseFn((source: string | Source, options?: ParseOptions) =>
-        parse(source, { ...options, maxLexicalTokens: config.QUERY_TOKENS_MAX }),
-      );
-    },
-    onValidate: ({ addValidationRule }) => {
-      addValidationRule(depthRule);
-    },
-  };
-};
+const transportSettings = (config: Config): TransportSettings => ({
+  timeoutMsOf: (subgraph) => config.SUBGRAPH_TIMEOUTS_MS[subgraph] ?? config.SUBGRAPH_TIMEOUT_MS,
+  readAttempts: config.SUBGRAPH_READ_ATTEMPTS,
+});
 
 /**
  * When every subgraph of an operation failed, the router leaves `data` out, as for a request that was not executed. Run
@@ -88,6 +96,7 @@ const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
     const requestId = request.headers.get('x-request-id');
     const errors = maskErrors(result.errors, {
       hideSuggestions: config.isProduction,
+      extraCodes: config.EXTRA_ERROR_CODES,
       // Not the error as a whole: its extensions may hold what users wrote.
       onHidden: ({ message, extensions, path }) => {
         const { code, serviceName: subgraph } = extensions;

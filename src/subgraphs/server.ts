@@ -17,13 +17,20 @@ import { createHttpServer, identify, type ReadyChecks, type RunningServer } from
 import { createIdentityCheck } from '../identity.js';
 import type { Logger } from '../log.js';
 import { formatError, hiddenPartOf } from './errors.js';
+import { limitCost, limitShape } from './limit-operations.js';
 
 export interface SubgraphSettings<Context extends { requestId: string }> {
   readonly name: string;
   /** The path of the SDL. */
   readonly typeDefs: string;
   readonly resolvers: object;
-  readonly makeContext: (viewer: Viewer | null, requestId: string, authorization: string | undefined) => Context;
+  /** @param cancel aborted when nobody waits for the answer any longer */
+  readonly makeContext: (
+    viewer: Viewer | null,
+    requestId: string,
+    authorization: string | undefined,
+    cancel?: AbortSignal,
+  ) => Context;
   readonly config: Config;
   readonly log: Logger;
   readonly readyChecks: ReadyChecks;
@@ -48,7 +55,8 @@ export async function startSubgraph<Context extends { requestId: string }>(
     url: '/graphql',
     onRequest: identify(createIdentityCheck(config)),
     handler: fastifyApolloHandler(apollo, {
-      context: async (request) => makeContext(request.viewer, request.id, request.headers.authorization),
+      context: async (request) =>
+        makeContext(request.viewer, request.id, request.headers.authorization, request.cancel),
     }),
   });
   const { metrics } = settings;
@@ -78,6 +86,7 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     includeStacktraceInErrorResponses: false,
     formatError,
     parseOptions: { maxLexicalTokens: config.QUERY_TOKENS_MAX },
+    validationRules: [limitShape(config)],
     allowBatchedHttpRequests: false,
     csrfPrevention: true,
     persistedQueries: false,
@@ -85,6 +94,7 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     plugins: [
       logHiddenErrors<Context>(log),
       answerAsGraphqlOverHttp<Context>(),
+      limitCost<Context>(config, typeDefs),
       // Computing cache hints costs 30 % of a request's CPU, and a personal feed is never cached by them.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
