@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -115,6 +115,26 @@ export const identify = (verify: VerifyIdentity) => async (request: FastifyReque
     return reply.send(errorBody(error.code, error.message));
   }
 };
+
+/**
+ * An onRequest hook for /metrics: with METRICS_TOKEN set, only for whoever sends it as a bearer token, as Prometheus can.
+ * Metrics name no user and no content, so without the setting the port is what guards them.
+ */
+export const guardMetrics =
+  ({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (METRICS_TOKEN === undefined || isSame(request.headers.authorization, `Bearer ${METRICS_TOKEN}`)) return;
+    await reply
+      .code(401)
+      .header('www-authenticate', 'Bearer')
+      .send(errorBody('UNAUTHENTICATED', 'Metrics need METRICS_TOKEN as a bearer token.'));
+  };
+
+/** In a time that tells nothing of how much is right: digests have one length. */
+function isSame(given: string | undefined, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(wanted));
+}
 
 /** A failure that the operator can mend. It is told by its message alone, without a stack trace. */
 export class StartError extends Error {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GatewayPlugin } from '@graphql-hive/gateway-runtime';
-import { GraphQLError, type ExecutionResult } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/errors.js';
 import type { Logger } from '../log.js';
@@ -12,11 +12,11 @@ interface QueryTexts {
   set(hash: string, text: string): Promise<void>;
 }
 
-/** Parameters of a request as it came: any JSON. */
+/** Parameters of a request as it came: any JSON, looked at before the runtime has checked it. */
 interface RequestParams {
-  query?: string;
-  extensions?: { persistedQuery?: { sha256Hash?: unknown } };
-  documentId?: unknown;
+  readonly query?: unknown;
+  readonly extensions?: { readonly persistedQuery?: { readonly sha256Hash?: unknown } | null } | null;
+  readonly documentId?: unknown;
 }
 
 const LOCAL_TEXTS_BYTES = 16 * 1024 * 1024;
@@ -43,20 +43,18 @@ export function answerPersistedQueries(store: QueryTexts | null, log: Logger): G
   };
 
   return {
-    async onParams({ params, context, setParams, setResult }) {
-      const hash = hashIn(params as RequestParams);
+    async onParams({ params, context, setParams }) {
+      const { hash, text } = readParams(params);
       if (hash === null) return;
-      if (params.query) {
-        if (hashOf(params.query) !== hash) setResult(refusal('BAD_USER_INPUT', 'The hash is not that of the query.'));
-        else {
-          const facts = factsOf(context);
-          if (facts) facts.sent = { hash, text: params.query };
-        }
+      if (text === null) {
+        const query = await find(hash);
+        if (query === null) throw notFound();
+        setParams(withQuery(params, query));
         return;
       }
-      const query = await find(hash);
-      if (query === null) setResult(NOT_FOUND);
-      else setParams(withQuery(params, query));
+      if (hashOf(text) !== hash) throw refusal('BAD_USER_INPUT', 'The hash is not that of the query.');
+      const facts = factsOf(context);
+      if (facts) facts.sent = { hash, text };
     },
     onExecute({ args }) {
       const sent = factsOf(args.contextValue)?.sent;
@@ -72,32 +70,34 @@ export function answerPersistedQueries(store: QueryTexts | null, log: Logger): G
  * @param texts by their SHA-256 in hex
  */
 export const allowOnlyListed = (texts: ReadonlyMap<string, string>): GatewayPlugin => ({
-  onParams({ params, setParams, setResult }) {
-    const hash = hashIn(params as RequestParams) ?? (params.query ? hashOf(params.query) : null);
-    const query = hash === null ? undefined : texts.get(hash);
-    if (query === undefined) setResult(refusal('FORBIDDEN', 'This operation is not on the list of this gateway.'));
-    else setParams(withQuery(params, query));
+  onParams({ params, setParams }) {
+    const { hash, text } = readParams(params);
+    const query = texts.get(hash ?? (text === null ? '' : hashOf(text)));
+    if (query === undefined) throw refusal('FORBIDDEN', 'This operation is not on the list of this gateway.');
+    setParams(withQuery(params, query));
   },
 });
 
 /** Without `documentId`, which the runtime would take for a mistake. */
-const withQuery = (params: RequestParams, query: string) => ({ ...params, documentId: undefined, query });
+const withQuery = (params: object, query: string) => ({ ...params, documentId: undefined, query });
 
-/** As Apollo's clients send it, or `documentId` of GraphQL over HTTP, with or without its `sha256:`. */
-function hashIn({ extensions, documentId }: RequestParams): string | null {
+/** The hash as Apollo's clients send it, or as `documentId` of GraphQL over HTTP, with or without its `sha256:`. */
+function readParams(params: unknown): { readonly hash: string | null; readonly text: string | null } {
+  const { query, extensions, documentId } = (params ?? {}) as RequestParams;
   const hash = extensions?.persistedQuery?.sha256Hash ?? documentId;
-  const hex = typeof hash === 'string' ? hash.replace(/^sha256:/, '').toLowerCase() : null;
-  return hex !== null && /^[\da-f]{64}$/.test(hex) ? hex : null;
+  const hex = typeof hash === 'string' ? hash.replace(/^sha256:/, '').toLowerCase() : '';
+  return {
+    hash: /^[\da-f]{64}$/.test(hex) ? hex : null,
+    text: typeof query === 'string' && query !== '' ? query : null,
+  };
 }
 
 /** The name of an operation's text. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** The message and code that clients know. */
-const NOT_FOUND: ExecutionResult = {
-  errors: [new GraphQLError('PersistedQueryNotFound', { extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } })],
-};
+const notFound = () =>
+  new GraphQLError('PersistedQueryNotFound', { extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } });
 
-const refusal = (code: ErrorCode, message: string): ExecutionResult => ({
-  errors: [new GraphQLError(message, { extensions: { code, http: { status: 400, spec: true } } })],
-});
+const refusal = (code: ErrorCode, message: string) =>
+  new GraphQLError(message, { extensions: { code, http: { status: 400, spec: true } } });

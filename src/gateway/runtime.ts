@@ -59,8 +59,9 @@ export async function createRuntime(settings: RuntimeSettings): Promise<GatewayR
       maskedErrors: { maskError: (error) => error as Error },
       logging: new HiveLogger({ level: false }),
       plugins: () => [
-        listedOperations ? allowOnlyListed(listedOperations) : answerPersistedQueries(stores.queryTexts ?? null, log),
         limitOperations({ config, supergraph: parse(supergraph), takePoints: stores.takePoints ?? null }),
+        // After the limits: a text is kept when it has passed them.
+        listedOperations ? allowOnlyListed(listedOperations) : answerPersistedQueries(stores.queryTexts ?? null, log),
         completeData,
         presentErrors(config, log),
       ],

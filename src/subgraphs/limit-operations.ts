@@ -1,37 +1,33 @@
 import type { ApolloServerPlugin } from '@apollo/server';
-import type { DocumentNode, ValidationRule } from 'graphql';
+import type { DocumentNode } from 'graphql';
 import type { Config } from '../config.js';
 import { createCostCalculator } from '../limits/operation-cost.js';
 import { findExcess, tooComplex } from '../limits/operation-limits.js';
 
 type LimitSettings = Pick<Config, 'QUERY_DEPTH_MAX' | 'QUERY_ALIASES_MAX' | 'QUERY_DIRECTIVES_MAX' | 'QUERY_COST_MAX'>;
 
+/** A gateway's planner adds aliases of its own, where fields of several types would collide. */
 const PLANNED_ALIASES = 4;
 
-/** The gateway's limits once more, for whoever reaches a subgraph by another way. */
-export const limitShape =
-  (config: LimitSettings): ValidationRule =>
-  (context) => ({
-    Document(document) {
-      const excess = findExcess(document, {
-        depthMax: config.QUERY_DEPTH_MAX,
-        // A gateway's planner adds aliases of its own, where fields of several types would collide.
-        aliasesMax: PLANNED_ALIASES * config.QUERY_ALIASES_MAX,
-        directivesMax: config.QUERY_DIRECTIVES_MAX,
-      });
-      if (excess) context.reportError(excess);
-    },
-  });
-
-/** Before anything of the operation runs. `_entities` counts as often as it has representations. */
-export function limitCost<Context extends object>(
+/**
+ * The gateway's limits once more, for whoever reaches a subgraph by another way, before anything of the operation runs.
+ * `_entities` counts as often as it has representations.
+ */
+export function limitOperations<Context extends object>(
   config: LimitSettings,
   typeDefs: DocumentNode,
 ): ApolloServerPlugin<Context> {
   const costOf = createCostCalculator(typeDefs);
+  const limits = {
+    depthMax: config.QUERY_DEPTH_MAX,
+    aliasesMax: PLANNED_ALIASES * config.QUERY_ALIASES_MAX,
+    directivesMax: config.QUERY_DIRECTIVES_MAX,
+  };
   return {
     requestDidStart: async () => ({
       didResolveOperation: async ({ document, operationName, request: { variables } }) => {
+        const excess = findExcess(document, limits);
+        if (excess) throw excess;
         const cost = costOf({ document, operationName, variables });
         if (cost > config.QUERY_COST_MAX) throw tooComplex(`costs ${cost}, more than ${config.QUERY_COST_MAX}`);
       },

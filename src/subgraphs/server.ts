@@ -13,11 +13,11 @@ import { parse } from 'graphql';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config.js';
 import type { Viewer } from '../domain/viewer.js';
-import { createHttpServer, identify, type ReadyChecks, type RunningServer } from '../http.js';
+import { createHttpServer, guardMetrics, identify, type ReadyChecks, type RunningServer } from '../http.js';
 import { createIdentityCheck } from '../identity.js';
 import type { Logger } from '../log.js';
 import { formatError, hiddenPartOf } from './errors.js';
-import { limitCost, limitShape } from './limit-operations.js';
+import { limitOperations } from './limit-operations.js';
 
 export interface SubgraphSettings<Context extends { requestId: string }> {
   readonly name: string;
@@ -60,7 +60,11 @@ export async function startSubgraph<Context extends { requestId: string }>(
     }),
   });
   const { metrics } = settings;
-  if (metrics) app.get('/metrics', (_, reply) => reply.type(metrics.contentType).send(metrics.metrics()));
+  if (metrics) {
+    app.get('/metrics', { onRequest: guardMetrics(config) }, (_, reply) =>
+      reply.type(metrics.contentType).send(metrics.metrics()),
+    );
+  }
   return {
     url: await listen(settings.port, settings.portSetting),
     async close() {
@@ -86,7 +90,6 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     includeStacktraceInErrorResponses: false,
     formatError,
     parseOptions: { maxLexicalTokens: config.QUERY_TOKENS_MAX },
-    validationRules: [limitShape(config)],
     allowBatchedHttpRequests: false,
     csrfPrevention: true,
     persistedQueries: false,
@@ -94,7 +97,7 @@ function createApolloServer<Context extends { requestId: string }>(settings: Sub
     plugins: [
       logHiddenErrors<Context>(log),
       answerAsGraphqlOverHttp<Context>(),
-      limitCost<Context>(config, typeDefs),
+      limitOperations<Context>(config, typeDefs),
       // Computing cache hints costs 30 % of a request's CPU, and a personal feed is never cached by them.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
