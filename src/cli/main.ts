@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
+import { addPublishOperationsCommand } from './publish-operations.js';
 import { addRebuildCommand } from './rebuild.js';
 import { addRetryCommand } from './retry.js';
 import { addStatusCommand } from './status.js';
@@ -16,6 +17,7 @@ const commands = [
   addVerifyCommand,
   addRebuildCommand,
   addRetryCommand,
+  addPublishOperationsCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

@@ -52,7 +52,7 @@ export function limitOperations({ config, supergraph, takePoints }: LimitDeps): 
       );
     },
     onValidate: ({ params, setResult }) => {
-      const excess = findExcessOnce(params.documentAST);
+      const excess = findExcessOnce(params.documentAST as DocumentNode);
       if (excess) setResult([excess]);
     },
     async onExecute({ args, setResultAndStopExecution }) {
@@ -63,11 +63,12 @@ export function limitOperations({ config, supergraph, takePoints }: LimitDeps): 
       const refusal = await refusalOf(args);
       if (refusal) setResultAndStopExecution({ errors: [withStatus(refusal)] });
     },
-    onExecutionResult({ result, context, setResult }) {
+    onExecutionResult(executed) {
+      const { result, context } = executed;
       const facts = factsOf(context);
       if (!facts?.wantsCost || facts.cost === undefined || !result || !('errors' in result || 'data' in result)) return;
       const cost = { requested: facts.cost, maximum: config.QUERY_COST_MAX };
-      setResult({ ...result, extensions: { ...result.extensions, cost } });
+      executed.setResult({ ...result, extensions: { ...result.extensions, cost } });
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { GatewayConfigBase } from '@graphql-hive/gateway-runtime';
-import { GraphQLError, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
+import { GraphQLError, OperationTypeNode, print, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../domain/errors.js';
 import { factsOf } from './request-context.js';
@@ -53,7 +53,7 @@ export const createTransport = ({ timeoutMsOf, readAttempts }: TransportSettings
         return readResult(await response.text(), response.status);
       };
       try {
-        return await retry(ask, operationType === 'query' ? readAttempts : 1, waiting.signal);
+        return await retry(ask, operationType === OperationTypeNode.QUERY ? readAttempts : 1, waiting.signal);
       } catch (error) {
         const reason = messageOf(waiting.signal.aborted ? waiting.signal.reason : error);
         return { errors: [new GraphQLError(reason, { extensions: { code: UNREACHABLE } })] };

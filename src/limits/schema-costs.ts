@@ -75,9 +75,7 @@ function readField({ type, directives, arguments: args = [] }: FieldDefinitionNo
     slicingArguments: (listSize['slicingArguments'] ?? []) as string[],
     sizedFields: (listSize['sizedFields'] ?? []) as string[],
     defaults: Object.fromEntries(
-      args.flatMap(({ name, defaultValue }) =>
-        defaultValue ? [[name.value, valueFromASTUntyped(defaultValue) as unknown]] : [],
-      ),
+      args.flatMap(({ name, defaultValue }) => (defaultValue ? [[name.value, valueFromASTUntyped(defaultValue)]] : [])),
     ),
   };
 }
