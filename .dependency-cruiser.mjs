@@ -19,10 +19,14 @@ const rooms = {
     because: 'it judges what the read path shows by the authority alone, whatever was delivered',
   },
   subgraphs: {
-    imports: ['domain', 'social', 'feed', 'live', 'streaming'],
+    imports: ['domain', 'limits', 'social', 'feed', 'live', 'streaming'],
     because: 'resolvers are thin: they call commands and the read path',
   },
-  gateway: { imports: ['domain', 'streaming'], because: 'the gateway knows the subgraphs by their URLs only' },
+  limits: { imports: ['domain'], because: 'it judges any operation by its text and an SDL, at gateway and subgraphs' },
+  gateway: {
+    imports: ['domain', 'limits', 'streaming'],
+    because: 'the gateway knows the subgraphs by their URLs only',
+  },
   import: {
     imports: ['domain', 'stores'],
     because: 'lines become rows; who asks for it is the command line or the demo',

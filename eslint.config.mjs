@@ -1,3 +1,4 @@
+import graphql from '@graphql-eslint/eslint-plugin';
 import js from '@eslint/js';
 import prettier from 'eslint-config-prettier';
 import { defineConfig } from 'eslint/config';
@@ -87,6 +88,22 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-call': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+  {
+    // Relay and Apollo clients page by these rules. The parser keeps one schema a process, so it is given both.
+    files: ['schema/{timeline,social}.graphql'],
+    plugins: { '@graphql-eslint': graphql },
+    languageOptions: {
+      parser: graphql.parser,
+      parserOptions: { graphQLConfig: { schema: 'schema/{timeline,social}.graphql' } },
+    },
+    rules: {
+      ...graphql.configs['flat/schema-relay'].rules,
+      // Connections of the social subgraph walk one way.
+      '@graphql-eslint/relay-arguments': ['error', { includeBoth: false }],
+      // `nodes` beside `edges`, and plain lists such as a post's media, are part of the contract.
+      '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false }],
     },
   },
   prettier,

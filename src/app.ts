@@ -42,9 +42,7 @@ export async function openApp(
   const redisSettings = {
     url: REDIS_URL,
     timeoutMs: config.REDIS_TIMEOUT_MS,
-    onError: (error: Error) => {
-      log.warn({ error: error.message }, 'redis connection');
-    },
+    onError: warnOf(log),
   };
   const database = openDatabase({
     url: DATABASE_URL,
@@ -83,6 +81,18 @@ export async function openApp(
     },
   };
 }
+
+/** The one client of a gateway that runs by itself; null without REDIS_URL. It may come up later, and go away. */
+export async function openGatewayRedis(config: Config, log: Logger): Promise<Redis | null> {
+  if (!config.REDIS_URL) return null;
+  const redis = openRedis({ url: config.REDIS_URL, timeoutMs: config.REDIS_TIMEOUT_MS, onError: warnOf(log) });
+  await redis.connect().catch(() => undefined);
+  return redis;
+}
+
+const warnOf = (log: Logger) => (error: Error) => {
+  log.warn({ error: error.message }, 'redis connection');
+};
 
 async function quitRedis(client: Redis): Promise<void> {
   if (client.status === 'ready') await client.quit();

@@ -9,6 +9,11 @@ const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).de
 const count = (fallback: number, min = 1) => z.coerce.number().int().min(min).default(fallback);
 const url = z.url();
 const httpUrl = z.url({ protocol: /^https?$/ });
+/** Words with commas between them. */
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
 
 /** Every setting, its unit and its default. README's table follows this list. */
 const schema = z.object({
@@ -32,6 +37,9 @@ const schema = z.object({
   SOCIAL_URL: url.optional(),
   DEMO_DATA: z.enum(['on', 'off']).default('on'),
   AUTH_JWT_SECRET: z.string().min(16).default(DEVELOPMENT_SECRET),
+  AUTH_JWKS_URL: url.optional(),
+  AUTH_ISSUER: z.string().optional(),
+  AUTH_AUDIENCE: z.string().optional(),
   CURSOR_SECRETS: z.string().min(16).optional(),
   FEED_MODE: z.enum(['hybrid', 'push', 'pull']).default('hybrid'),
   FEED_INCLUDE_OWN: z.enum(['true', 'false']).default('false'),
@@ -78,6 +86,15 @@ const schema = z.object({
   SOURCE_BATCH_MAX: count(100),
   SOURCE_CONNECTIONS: count(16),
   SUBGRAPH_TIMEOUT_MS: count(10_000),
+  SUBGRAPH_TIMEOUTS_MS: list
+    .pipe(z.array(z.string().regex(/^[\w-]+=[1-9]\d*$/, 'must be of the form NAME=MILLISECONDS')))
+    .transform((pairs): Readonly<Record<string, number>> =>
+      Object.fromEntries(pairs.map((pair) => [pair.replace(/=.*/, ''), Number(pair.replace(/.*=/, ''))])),
+    ),
+  SUBGRAPH_READ_ATTEMPTS: count(2),
+  SUPERGRAPH_POLL_MS: count(5_000, 0),
+  PERSISTED_OPERATIONS_FILE: z.string().optional(),
+  EXTRA_ERROR_CODES: list,
   REQUEST_TIMEOUT_MS: count(15_000),
   BODY_LIMIT_BYTES: count(256 * 1024),
   QUERY_TOKENS_MAX: count(4_000),
@@ -86,6 +103,15 @@ const schema = z.object({
   LIVE_PER_VIEWER: count(20),
   LIVE_INTERVAL_MS: count(1_000),
   LIVE_SLOW_MS: count(10_000),
+  QUERY_ALIASES_MAX: count(30, 0),
+  QUERY_DIRECTIVES_MAX: count(8, 0),
+  QUERY_COST_MAX: count(5_000),
+  RATE_LIMIT: z.enum(['on', 'off']).default('on'),
+  RATE_LIMIT_BURST: count(50_000),
+  RATE_LIMIT_PER_SECOND: count(500),
+  CORS_ORIGINS: list.pipe(z.array(url)),
+  TRUSTED_PROXIES: list,
+  METRICS_TOKEN: z.string().min(16).optional(),
   SHUTDOWN_TIMEOUT_MS: count(10_000),
 });
 
@@ -123,6 +149,9 @@ export function readConfig(
   if (settings.DATABASE_POOL_SIZE < 2 * settings.REBUILD_CONCURRENCY + 1) {
     throw new Error('DATABASE_POOL_SIZE must be more than twice REBUILD_CONCURRENCY.');
   }
+  if (settings.RATE_LIMIT_BURST < settings.QUERY_COST_MAX) {
+    throw new Error('RATE_LIMIT_BURST must not be less than QUERY_COST_MAX: no such operation could ever run.');
+  }
   if (settings.ACTIVE_DAYS > settings.DORMANT_DAYS) throw new Error('ACTIVE_DAYS must not exceed DORMANT_DAYS.');
   const [first = settings.AUTH_JWT_SECRET, ...others] = settings.CURSOR_SECRETS?.split(',') ?? [];
   return Object.freeze({
@@ -134,8 +163,14 @@ export function readConfig(
 }
 
 function refuseDevelopmentValues(settings: Settings, needsStores: boolean): void {
-  if (settings.AUTH_JWT_SECRET === DEVELOPMENT_SECRET) {
-    throw new Error('AUTH_JWT_SECRET must be set in production (the development secret is public).');
+  // With a key server no token is made with the secret, but cursors would be.
+  const { AUTH_JWT_SECRET, AUTH_JWKS_URL, CURSOR_SECRETS } = settings;
+  if (AUTH_JWT_SECRET === DEVELOPMENT_SECRET && !AUTH_JWKS_URL) {
+    throw new Error('AUTH_JWT_SECRET or AUTH_JWKS_URL must be set in production (the development secret is public).');
+  }
+  const cursorSecrets = CURSOR_SECRETS?.split(',') ?? [AUTH_JWT_SECRET];
+  if (needsStores && cursorSecrets.includes(DEVELOPMENT_SECRET)) {
+    throw new Error('CURSOR_SECRETS must be set in production (the development secret is public).');
   }
   for (const name of needsStores ? (['DATABASE_URL', 'REDIS_URL'] as const) : []) {
     if (!settings[name]) throw new Error(`${name} must be set in production.`);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import Fastify, {
   LogController,
@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by identify(); null without a token. */
     viewer: Viewer | null;
+    /** Aborted when the client has gone or the request took too long: nobody waits for what is still being done. */
+    cancel: AbortSignal;
   }
 }
 
@@ -39,13 +41,28 @@ export interface HttpServer {
 }
 
 export interface HttpSettings {
-  readonly config: Pick<Config, 'HOST' | 'BODY_LIMIT_BYTES' | 'REQUEST_TIMEOUT_MS' | 'SHUTDOWN_TIMEOUT_MS'>;
+  readonly config: Pick<
+    Config,
+    'HOST' | 'BODY_LIMIT_BYTES' | 'REQUEST_TIMEOUT_MS' | 'SHUTDOWN_TIMEOUT_MS' | 'isProduction' | 'TRUSTED_PROXIES'
+  >;
   readonly log: Logger;
   readonly readyChecks: ReadyChecks;
 }
 
 const READY_CHECK_TIMEOUT_MS = 2_000;
 const IDLE_SWEEP_MS = 25;
+
+/** For answers that are data. Pages (GraphiQL, the dashboard) replace the policy by their own. */
+const SECURE_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+};
+/** Behind a proxy that ends TLS; browsers ignore it over plain HTTP. */
+const HTTPS_ONLY = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' };
 
 /** What the gateway, the subgraphs and the operations server have in common. */
 export function createHttpServer({ config, log, readyChecks }: HttpSettings): HttpServer {
@@ -57,11 +74,13 @@ export function createHttpServer({ config, log, readyChecks }: HttpSettings): Ht
     requestTimeout: config.REQUEST_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     genReqId: requestIdOf,
+    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
   });
   app.decorateRequest('viewer', null);
+  app.decorateRequest('cancel');
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
-    answerWithin(reply, config.REQUEST_TIMEOUT_MS);
+    reply.headers({ 'x-request-id': request.id, ...SECURE_HEADERS, ...(config.isProduction && HTTPS_ONLY) });
+    request.cancel = answerWithin(reply, config.REQUEST_TIMEOUT_MS);
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send(errorBody('NOT_FOUND', 'There is nothing at this path.')));
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -94,12 +113,34 @@ export const identify = (verify: VerifyIdentity) => async (request: FastifyReque
     request.viewer = await verify(request.headers.authorization);
   } catch (error) {
     if (!(error instanceof TidelineError)) throw error;
+    // A key server that is away is no fault of the token.
+    if (error.code === 'SERVICE_UNAVAILABLE') return reply.code(503).send(errorBody(error.code, error.message));
     // As GraphQL over HTTP has it: under application/json a well-formed answer is a 200, whatever it says.
     const type = 'application/graphql-response+json';
     if (request.headers.accept?.includes(type)) reply.code(401).type(type);
     return reply.send(errorBody(error.code, error.message));
   }
 };
+
+/**
+ * An onRequest hook for /metrics: with METRICS_TOKEN set, only for whoever sends it as a bearer token, as Prometheus can.
+ * Metrics name no user and no content, so without the setting the port is what guards them.
+ */
+export const guardMetrics =
+  ({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (METRICS_TOKEN === undefined || isSame(request.headers.authorization, `Bearer ${METRICS_TOKEN}`)) return;
+    await reply
+      .code(401)
+      .header('www-authenticate', 'Bearer')
+      .send(errorBody('UNAUTHENTICATED', 'Metrics need METRICS_TOKEN as a bearer token.'));
+  };
+
+/** In a time that tells nothing of how much is right: digests have one length. */
+function isSame(given: string | undefined, wanted: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(wanted));
+}
 
 /** A failure that the operator can mend. It is told by its message alone, without a stack trace. */
 export class StartError extends Error {
@@ -142,14 +183,21 @@ async function closeWithin(app: FastifyInstance, sockets: Iterable<Socket>, time
 /**
  * requestTimeout above limits receiving a request, this answering it. Fastify's own handlerTimeout ends at the request's
  * `close` event, which Node emits as soon as a body is read: it never fires for a POST.
+ *
+ * @returns what is aborted when the answer is wanted no longer.
  */
-function answerWithin(reply: FastifyReply, timeoutMs: number): void {
+function answerWithin(reply: FastifyReply, timeoutMs: number): AbortSignal {
+  const work = new AbortController();
   const timer = setTimeout(() => {
-    if (!reply.sent) void reply.code(503).send(errorBody('SERVICE_UNAVAILABLE', 'The request took too long.'));
+    if (reply.sent) return;
+    void reply.code(503).send(errorBody('SERVICE_UNAVAILABLE', 'The request took too long.'));
+    work.abort(new Error(`no answer within ${timeoutMs} ms`));
   }, timeoutMs);
   reply.raw.once('close', () => {
     clearTimeout(timer);
+    if (!reply.raw.writableFinished) work.abort(new Error('the client has gone'));
   });
+  return work.signal;
 }
 
 /** The caller's id when it is a plain one, so that it cannot forge log lines; else a new one. */

@@ -41,7 +41,7 @@ try {
   app = await openApp({ ...config, DATABASE_URL, REDIS_URL }, { name: 'tideline' });
   if (config.DEMO_DATA === 'on') await loadDemo({ database: app.database, clock: app.clock, log: sayTo });
   const tokens = await mintTokens(config);
-  const running = await startAll(app, { graphiqlToken: tokens.reader });
+  const running = await startAll(app, tokens && { graphiqlToken: tokens.reader });
   services.publishUrls(urlsOf(running));
   welcome(config, running, tokens);
 } catch (error) {
@@ -61,7 +61,9 @@ function stop(): Promise<void> {
   return stopping;
 }
 
+/** Undefined when tokens come from a key server. */
 async function mintTokens(config: Config) {
+  if (config.AUTH_JWKS_URL) return undefined;
   return {
     reader: await mintToken(config, BigInt(READER_ID)),
     admin: await mintToken(config, BigInt(READER_ID), { admin: true }),
@@ -74,6 +76,7 @@ function urlsOf({ gateway, timeline, social, operations }: Running): Record<stri
 
 function welcome(config: Config, running: Running, tokens: Awaited<ReturnType<typeof mintTokens>>): void {
   const graphql = `${running.gateway.url}/graphql`;
+  const { reader, admin } = tokens ?? { reader: 'TOKEN', admin: 'TOKEN' };
   const query =
     '{ timelineFeed(first: 3) { edges { cursor node { text publishTime author { displayName } } } pageInfo { hasNextPage endCursor } } }';
   say(`
@@ -81,17 +84,15 @@ Tideline is running.
 
   GraphQL     ${graphql}${config.isProduction ? '' : '   (GraphiQL in a browser)'}
   Subgraphs   ${running.timeline.url}/graphql (timeline), ${running.social.url}/graphql (social)
-  Operations  ${running.operations.url}/queues?token=${tokens.admin}
+  Operations  ${running.operations.url}/queues?token=${admin}
               ${running.operations.url}/metrics
 
-A token of user ${READER_ID}, for 30 days:
-
-  ${tokens.reader}
+${tokens ? `A token of user ${READER_ID}, for 30 days:\n\n  ${reader}` : 'Tokens come from the keys at AUTH_JWKS_URL.'}
 
 A first query:
 
   curl -s ${graphql} -H 'content-type: application/json' \\
-    -H 'authorization: Bearer ${tokens.reader}' \\
+    -H 'authorization: Bearer ${reader}' \\
     -d '${JSON.stringify({ query })}'
 
 Ctrl-C stops everything and keeps the data.

@@ -1,21 +1,22 @@
 import { readEnvironment } from '../src/config.js';
-import { startGateway } from '../src/gateway/server.js';
 import { createLogger } from '../src/log.js';
-import { findProjectFile } from '../src/project-files.js';
+import { startOwnGateway } from '../src/wiring/gateway.js';
+import { openGatewayRedis } from '../src/app.js';
 import { runUntilSignal } from '../src/wiring/run-process.js';
 import { subgraphUrls } from '../src/wiring/start-all.js';
 
-// The gateway has no stores: it needs no Postgres and no Redis to start.
+// The gateway needs no Postgres and no Redis to start. With REDIS_URL gateways share rate limits and persisted queries.
 await runUntilSignal(async () => {
   const config = readEnvironment({ needsStores: false });
   const log = createLogger(config.LOG_LEVEL, 'gateway');
-  const gateway = await startGateway({
-    config,
-    log,
-    supergraphPath: findProjectFile('schema/supergraph.graphql'),
-    subgraphUrls: subgraphUrls(config),
-    port: config.GATEWAY_PORT,
-  });
+  const redis = await openGatewayRedis(config, log);
+  const gateway = await startOwnGateway({ config, log, subgraphUrls: subgraphUrls(config) }, redis);
   log.info({ url: gateway.url }, 'started');
-  return { close: () => gateway.close(), timeoutMs: config.SHUTDOWN_TIMEOUT_MS };
+  return {
+    async close() {
+      await gateway.close();
+      redis?.disconnect();
+    },
+    timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
+  };
 });

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
 import { addImportCommand } from './import.js';
 import { addInboxCommand } from './inbox.js';
+import { addPublishOperationsCommand } from './publish-operations.js';
 import { addRebuildCommand } from './rebuild.js';
 import { addRetryCommand } from './retry.js';
 import { addReconcileCommand } from './reconcile.js';
@@ -20,6 +21,7 @@ const commands = [
   addRetryCommand,
   addInboxCommand,
   addReconcileCommand,
+  addPublishOperationsCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

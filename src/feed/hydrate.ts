@@ -45,6 +45,8 @@ export interface HydrationDeps {
   /** SOURCE_TIMEOUT_MS, per lookup. */
   readonly timeoutMs: number;
   readonly metrics?: HydrationMetrics | undefined;
+  /** Aborted when nobody waits for this request any longer: no lookup begins, and those under way are told. */
+  readonly cancel?: AbortSignal | undefined;
 }
 
 /** Ids in one lookup, a limit that the sources may rely on. */
@@ -54,12 +56,15 @@ const NO_COUNTERS: Counters = { likes: 0, comments: 0, reposts: 0, favorites: 0 
 
 /** Made anew for each request: its loaders remember what the request has seen. */
 export function createHydration(deps: HydrationDeps, asker: Asker): Hydration {
-  const { cache } = deps;
+  const { cache, cancel } = deps;
   const { contents, users, counters } = deps.sources;
-  const findContents = askSource(deps, 'content', (ids, signal) => contents.findContents(ids, signal, asker));
-  const findUsers = askSource(deps, 'user', (ids, signal) => users.findUsers(ids, signal, asker));
+  // What the cache looks up is for every request that waits for it, whatever becomes of the first one.
+  const shared = cache ? { ...deps, cancel: undefined } : deps;
+  const findContents = askSource(shared, 'content', (ids, signal) => contents.findContents(ids, signal, asker));
+  const findUsers = askSource(shared, 'user', (ids, signal) => users.findUsers(ids, signal, asker));
   const findCounters = askSource(deps, 'counter', (ids, signal) => counters.findCounters(ids, signal, asker));
   const findLiked = askSource(deps, 'like', (ids, signal) => counters.findLiked(ids, signal, asker));
+  const createLoader = <V>(loadBatch: LoadBatch<V>) => createLoaderUntil(cancel, loadBatch);
   return {
     contents: createLoader((ids) => loadThrough(cache?.contents, ids, findContents)),
     users: createLoader((ids) => loadThrough(cache?.users, ids, findUsers)),
@@ -81,9 +86,15 @@ export function createHydration(deps: HydrationDeps, asker: Asker): Hydration {
   };
 }
 
+type LoadBatch<V> = (ids: readonly bigint[]) => Promise<(V | Error)[]>;
+
 /** A Map compares bigints by value, so that DataLoader needs no cacheKeyFn for them. */
-function createLoader<V>(loadBatch: (ids: readonly bigint[]) => Promise<(V | Error)[]>): Loads<V> {
-  const loader = new DataLoader<bigint, V>(loadBatch, { maxBatchSize: HYDRATION_BATCH_MAX });
+function createLoaderUntil<V>(cancel: AbortSignal | undefined, loadBatch: LoadBatch<V>): Loads<V> {
+  const loadUnlessCancelled: LoadBatch<V> = async (ids) => {
+    if (cancel?.aborted) throw unavailable('Nobody waits for this any longer.', cancel.reason);
+    return loadBatch(ids);
+  };
+  const loader = new DataLoader<bigint, V>(loadUnlessCancelled, { maxBatchSize: HYDRATION_BATCH_MAX });
   const found = new Map<bigint, V | Error>();
   return {
     load: (id) => loader.load(id),
@@ -111,13 +122,17 @@ async function loadThrough<V>(
 
 /** Bounds a lookup in time and names the source in its error. A source that ignores the signal is waited for no longer. */
 function askSource<R>(
-  { timeoutMs, metrics }: HydrationDeps,
+  { timeoutMs, metrics, cancel }: HydrationDeps,
   source: SourceName,
   ask: (ids: readonly bigint[], signal: AbortSignal) => Promise<R>,
 ): (ids: readonly bigint[]) => Promise<R> {
   return async (ids) => {
     metrics?.observeBatch(source, ids.length);
     const controller = new AbortController();
+    const onCancel = () => {
+      controller.abort(cancel?.reason);
+    };
+    cancel?.addEventListener('abort', onCancel);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -134,6 +149,7 @@ function askSource<R>(
       throw unavailable(`The ${source} service cannot be reached.`, error);
     } finally {
       clearTimeout(timer);
+      cancel?.removeEventListener('abort', onCancel);
     }
   };
 }

@@ -25,7 +25,12 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([UNREACHABLE, 'DOWNSTREA
 const REQUEST_CODES: Readonly<Record<string, string>> = {
   GRAPHQL_PARSE_FAILED: 'GRAPHQL_PARSE_FAILED',
   GRAPHQL_VALIDATION_FAILED: 'GRAPHQL_VALIDATION_FAILED',
+  // The one that clients of persisted queries go by.
+  PERSISTED_QUERY_NOT_FOUND: 'PERSISTED_QUERY_NOT_FOUND',
   OPERATION_TOO_COMPLEX: 'OPERATION_TOO_COMPLEX' satisfies ErrorCode,
+  RATE_LIMITED: 'RATE_LIMITED' satisfies ErrorCode,
+  FORBIDDEN: 'FORBIDDEN' satisfies ErrorCode,
+  BAD_USER_INPUT: 'BAD_USER_INPUT' satisfies ErrorCode,
   BAD_REQUEST: 'BAD_USER_INPUT' satisfies ErrorCode,
   OPERATION_RESOLUTION_FAILURE: 'BAD_USER_INPUT' satisfies ErrorCode,
   REQUEST_ENTITY_TOO_LARGE: 'BAD_USER_INPUT' satisfies ErrorCode,
@@ -39,25 +44,30 @@ const REQUEST_CODES: Readonly<Record<string, string>> = {
  */
 export function maskErrors(
   errors: ErrorList,
-  options: { hideSuggestions: boolean; onHidden: (error: GraphQLError) => void },
+  options: {
+    hideSuggestions: boolean;
+    /** Codes of foreign subgraphs that clients may see with their messages (EXTRA_ERROR_CODES). */
+    extraCodes?: readonly string[];
+    onHidden: (error: GraphQLError) => void;
+  },
 ): GraphQLError[] {
   return errors.map((error) => {
-    const shown = describeError(error);
+    const shown = describeError(error, options.extraCodes ?? []);
     if (shown.message !== error.message) options.onHidden(error);
     const message = options.hideSuggestions ? withoutSuggestion(shown.message) : shown.message;
     return toError({ ...shown, message });
   });
 }
 
-function describeError(error: GraphQLError): GraphQLFormattedError {
-  const { code, serviceName, http } = error.extensions;
+function describeError(error: GraphQLError, extraCodes: readonly string[]): GraphQLFormattedError {
+  const { code, serviceName } = error.extensions;
   const path = error.path && { path: error.path };
   if (!serviceName && !error.path) {
     // The HTTP status and the positions are those of the client's own request.
     const requestCode = code === undefined && !isForeign(error) ? 'BAD_USER_INPUT' : REQUEST_CODES[String(code)];
     const locations = error.locations && { locations: error.locations };
     if (requestCode)
-      return { message: error.message, ...locations, extensions: { code: requestCode, ...(http ? { http } : {}) } };
+      return { message: error.message, ...locations, extensions: { code: requestCode, ...httpOf(error) } };
   }
   if (UNREACHABLE_CODES.has(code)) {
     return {
@@ -67,8 +77,19 @@ function describeError(error: GraphQLError): GraphQLFormattedError {
     };
   }
   // Without positions: a subgraph's are those of a query that the client never wrote.
-  if (PUBLIC_CODES.has(code)) return { message: error.message, ...path, extensions: { code } };
+  if (PUBLIC_CODES.has(code) || extraCodes.includes(String(code)))
+    return { message: error.message, ...path, extensions: { code } };
   return { message: 'Something went wrong.', ...path, extensions: coded('INTERNAL_SERVER_ERROR') };
+}
+
+/**
+ * What Yoga makes the HTTP status of. `spec` allows 200 under application/json, which is for well-formed requests only: a
+ * body that is no JSON, told by the error of the JSON parser inside, stays a 400.
+ */
+function httpOf({ extensions }: GraphQLError): { http?: unknown } {
+  const { http, originalError } = extensions as { http?: { status: number; spec?: boolean }; originalError?: unknown };
+  if (!http) return {};
+  return { http: originalError ? { ...http, spec: false } : http };
 }
 
 const coded = (code: ErrorCode) => ({ code });

@@ -5,43 +5,47 @@ import {
   type GatewayRuntime,
 } from '@graphql-hive/gateway-runtime';
 import { unifiedGraphHandler } from '@graphql-hive/router-runtime';
-import {
-  execute,
-  GraphQLError,
-  parse,
-  type ExecutionArgs,
-  type ExecutionResult,
-  type ParseOptions,
-  type Source,
-} from 'graphql';
+import { execute, GraphQLError, parse, type ExecutionArgs, type ExecutionResult } from 'graphql';
 import type { Config } from '../config.js';
 import type { ErrorCode } from '../domain/errors.js';
+import type { Allowance } from '../domain/token-bucket.js';
 import type { Logger } from '../log.js';
 import { mapStream } from '../streaming/results.js';
 import { maskErrors } from './errors.js';
 import { loadGraphiql } from './graphiql.js';
-import { limitDepth } from './limits.js';
+import { limitOperations } from './limit-operations.js';
 import { LIVE_ONLY } from './live.js';
-import { createTransport } from './transport.js';
+import { allowOnlyListed, answerPersistedQueries } from './persisted-operations.js';
+import { createTransport, type TransportSettings } from './transport.js';
 
 export interface RuntimeSettings {
   readonly config: Config;
   readonly log: Logger;
-  readonly loadSupergraph: () => Promise<string>;
+  /** The SDL. */
+  readonly supergraph: string;
+  /** The only operations that are answered, by hash; null: any. */
+  readonly listedOperations: ReadonlyMap<string, string> | null;
+  readonly stores: GatewayStores;
   /** By the name of the subgraph in the supergraph. */
   readonly subgraphUrls: Readonly<Record<string, string>>;
   readonly graphiqlToken?: string | undefined;
 }
 
+/** What the gateway keeps outside of its process, where it has a place for it. */
+export interface GatewayStores {
+  readonly takePoints?: ((key: string, cost: number) => Promise<Allowance>) | undefined;
+  readonly queryTexts?: { get(hash: string): Promise<string | null>; set(hash: string, text: string): Promise<void> };
+}
+
 /** Hive's gateway without its own process, server, reporting and error texts. */
 export async function createRuntime(settings: RuntimeSettings): Promise<GatewayRuntime> {
-  const { config, log } = settings;
+  const { config, log, supergraph, listedOperations, stores } = settings;
   const graphiql = config.isProduction ? { graphiql: false } : await loadGraphiql(settings.graphiqlToken);
   return withoutSignalHandlers(() =>
     createGatewayRuntime({
-      supergraph: settings.loadSupergraph,
+      supergraph,
       unifiedGraphHandler,
-      transports: { http: createTransport(config.SUBGRAPH_TIMEOUT_MS) },
+      transports: { http: createTransport(transportSettings(config)) },
       transportEntries: Object.fromEntries(
         Object.entries(settings.subgraphUrls).map(([name, location]) => [name, { location }]),
       ),
@@ -57,24 +61,22 @@ export async function createRuntime(settings: RuntimeSettings): Promise<GatewayR
       // maskErrors sees every error; Yoga's own masking would drop codes, and tell more in development.
       maskedErrors: { maskError: (error) => error as Error },
       logging: new HiveLogger({ level: false }),
-      plugins: () => [limitOperations(config), refuseOtherThanLive, completeData, presentErrors(config, log)],
+      plugins: () => [
+        limitOperations({ config, supergraph: parse(supergraph), takePoints: stores.takePoints ?? null }),
+        // After the limits: a text is kept when it has passed them.
+        listedOperations ? allowOnlyListed(listedOperations) : answerPersistedQueries(stores.queryTexts ?? null, log),
+        refuseOtherThanLive,
+        completeData,
+        presentErrors(config, log),
+      ],
     }),
   );
 }
 
-const limitOperations = (config: Config): GatewayPlugin => {
-  const depthRule = limitDepth(config.QUERY_DEPTH_MAX);
-  return {
-    onParse: ({ setParseFn }) => {
-      setParseFn((source: string | Source, options?: ParseOptions) =>
-        parse(source, { ...options, maxLexicalTokens: config.QUERY_TOKENS_MAX }),
-      );
-    },
-    onValidate: ({ addValidationRule }) => {
-      addValidationRule(depthRule);
-    },
-  };
-};
+const transportSettings = (config: Config): TransportSettings => ({
+  timeoutMsOf: (subgraph) => config.SUBGRAPH_TIMEOUTS_MS[subgraph] ?? config.SUBGRAPH_TIMEOUT_MS,
+  readAttempts: config.SUBGRAPH_READ_ATTEMPTS,
+});
 
 /** By WebSocket subscriptions only: who writes and reads goes through all that guards HTTP requests. */
 const refuseOtherThanLive: GatewayPlugin = {
@@ -110,6 +112,7 @@ const presentErrors = (config: Config, log: Logger): GatewayPlugin => ({
     const mask = (errors: NonNullable<ExecutionResult['errors']>) =>
       maskErrors(errors, {
         hideSuggestions: config.isProduction,
+        extraCodes: config.EXTRA_ERROR_CODES,
         // Not the error as a whole: its extensions may hold what users wrote.
         onHidden: ({ message, extensions, path }) => {
           const { code, serviceName: subgraph } = extensions;

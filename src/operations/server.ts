@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { collectDefaultMetrics } from 'prom-client';
 import type { App } from '../app.js';
-import { createHttpServer, withTimeout, type ReadyChecks, type RunningServer } from '../http.js';
+import { createHttpServer, guardMetrics, withTimeout, type ReadyChecks, type RunningServer } from '../http.js';
 import { createIdentityCheck } from '../identity.js';
 import { createBoardAccess } from './board-access.js';
 import { BOARD_PATH, boardStrategy, serveBoards } from './board.js';
@@ -21,7 +21,7 @@ export interface OperationsSettings {
 
 /**
  * For operators, on a port of its own that is not published: the dashboard at /queues behind a token, and /metrics
- * without one, as Prometheus expects it (it names no user and no content).
+ * (guardMetrics in src/http.ts).
  * @throws StartError when the port cannot be had.
  */
 export async function startOperations(settings: OperationsSettings): Promise<RunningServer> {
@@ -32,7 +32,7 @@ export async function startOperations(settings: OperationsSettings): Promise<Run
   app.addConstraintStrategy(boardStrategy(access));
   serveBoards(app, settings.queues, access);
   collectDefaultMetrics({ register: metrics });
-  app.get('/metrics', async (_, reply) => {
+  app.get('/metrics', { onRequest: guardMetrics(config) }, async (_, reply) => {
     await Promise.all([
       ...settings.queues.map((queue) => countJobs(queue, meters.queueJobs, log)),
       withTimeout(settings.collect(), COUNT_TIMEOUT_MS).catch((error: unknown) => {

@@ -11,6 +11,7 @@ const REQUEST_CODES: Readonly<Record<string, string>> = {
   GRAPHQL_VALIDATION_FAILED: 'GRAPHQL_VALIDATION_FAILED',
   BAD_USER_INPUT: 'BAD_USER_INPUT' satisfies ErrorCode,
   BAD_REQUEST: 'BAD_USER_INPUT' satisfies ErrorCode,
+  OPERATION_TOO_COMPLEX: 'OPERATION_TOO_COMPLEX' satisfies ErrorCode,
   OPERATION_RESOLUTION_FAILURE: 'BAD_USER_INPUT' satisfies ErrorCode,
 };
 

@@ -12,6 +12,7 @@ import {
 } from 'graphql';
 import { mapStream, once, type Results } from '../streaming/results.js';
 import { formatError } from './errors.js';
+import type { JudgeOperation } from './limit-operations.js';
 
 export interface SubscriptionRequest {
   readonly query?: unknown;
@@ -24,6 +25,7 @@ export interface SubscriptionSettings {
   /** QUERY_TOKENS_MAX */
   readonly tokensMax: number;
   readonly hideSuggestions: boolean;
+  readonly judge: JudgeOperation;
   readonly onError: (error: GraphQLError) => void;
 }
 
@@ -48,7 +50,7 @@ export async function openSubscription(
 }
 
 async function start(
-  { schema, tokensMax, hideSuggestions }: SubscriptionSettings,
+  { schema, tokensMax, hideSuggestions, judge }: SubscriptionSettings,
   { query, variables, operationName }: SubscriptionRequest,
   contextValue: object,
 ): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
@@ -62,6 +64,12 @@ async function start(
     return refusal('BAD_USER_INPUT', [{ message: 'Only a subscription can be answered by a stream.' }]);
   }
   const variableValues = typeof variables === 'object' ? (variables as Record<string, unknown> | null) : null;
+  try {
+    judge({ document, operationName: name, variables: variableValues ?? {} });
+  } catch (error) {
+    if (error instanceof GraphQLError) return { errors: [error] };
+    throw error;
+  }
   const result = await subscribe({ schema, document, variableValues, operationName: name, contextValue });
   if (Symbol.asyncIterator in result) return result;
   // Without a path: the variables do not fit.

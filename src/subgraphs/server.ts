@@ -14,11 +14,12 @@ import { parse, type GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config.js';
 import type { Viewer } from '../domain/viewer.js';
-import { createHttpServer, identify, type ReadyChecks, type RunningServer } from '../http.js';
+import { createHttpServer, guardMetrics, identify, type ReadyChecks, type RunningServer } from '../http.js';
 import { createIdentityCheck } from '../identity.js';
 import type { Logger } from '../log.js';
 import { serveLive, wantsEvents } from '../streaming/serve-live.js';
 import { formatError, hiddenPartOf } from './errors.js';
+import { createJudge, limitOperations, type JudgeOperation } from './limit-operations.js';
 import { openSubscription, type SubscriptionRequest } from './open-subscription.js';
 
 export interface SubgraphSettings<Context extends { requestId: string }> {
@@ -26,7 +27,13 @@ export interface SubgraphSettings<Context extends { requestId: string }> {
   /** The path of the SDL. */
   readonly typeDefs: string;
   readonly resolvers: object;
-  readonly makeContext: (viewer: Viewer | null, requestId: string, authorization: string | undefined) => Context;
+  /** @param cancel aborted when nobody waits for the answer any longer */
+  readonly makeContext: (
+    viewer: Viewer | null,
+    requestId: string,
+    authorization: string | undefined,
+    cancel?: AbortSignal,
+  ) => Context;
   readonly config: Config;
   readonly log: Logger;
   readonly readyChecks: ReadyChecks;
@@ -43,15 +50,18 @@ export async function startSubgraph<Context extends { requestId: string }>(
 ): Promise<RunningServer> {
   const { config, makeContext } = settings;
   const log = settings.log.child({ server: settings.name });
-  const schema = buildSchema(settings);
-  const apollo = createApolloServer<Context>(settings, schema, log);
+  const typeDefs = parse(readFileSync(settings.typeDefs, 'utf8'));
+  // The array form is the one that works in every 2.x of @apollo/subgraph.
+  const schema = buildSubgraphSchema([{ typeDefs, resolvers: settings.resolvers } as SchemaModule]);
+  const judge = createJudge(config, typeDefs);
+  const apollo = createApolloServer<Context>({ config, schema, judge, log });
   await apollo.start();
   const { app, listen, close } = createHttpServer({ config, log, readyChecks: settings.readyChecks });
   const verify = createIdentityCheck(config);
   const open = async (request: SubscriptionRequest, requestId: string, context: Context) => {
     const onError = (error: GraphQLError) => logHiddenError(log, error, requestId);
     const { QUERY_TOKENS_MAX: tokensMax, isProduction: hideSuggestions } = config;
-    return openSubscription({ schema, tokensMax, hideSuggestions, onError }, request, context);
+    return openSubscription({ schema, tokensMax, hideSuggestions, judge, onError }, request, context);
   };
   const live = serveLive({
     app,
@@ -61,7 +71,8 @@ export async function startSubgraph<Context extends { requestId: string }>(
     open: async (operation, { viewer, requestId, authorization }) =>
       open(operation, requestId, makeContext(viewer, requestId, authorization)),
   });
-  const contextOf = ({ viewer, id, headers }: FastifyRequest) => makeContext(viewer, id, headers.authorization);
+  const contextOf = ({ viewer, id, headers, cancel }: FastifyRequest) =>
+    makeContext(viewer, id, headers.authorization, cancel);
   const answer = fastifyApolloHandler(apollo, {
     context: async (request) => contextOf(request),
   });
@@ -77,7 +88,11 @@ export async function startSubgraph<Context extends { requestId: string }>(
     },
   });
   const { metrics } = settings;
-  if (metrics) app.get('/metrics', (_, reply) => reply.type(metrics.contentType).send(metrics.metrics()));
+  if (metrics) {
+    app.get('/metrics', { onRequest: guardMetrics(config) }, (_, reply) =>
+      reply.type(metrics.contentType).send(metrics.metrics()),
+    );
+  }
   return {
     url: await listen(settings.port, settings.portSetting),
     async close() {
@@ -89,16 +104,17 @@ export async function startSubgraph<Context extends { requestId: string }>(
 
 type SchemaModule = Extract<Parameters<typeof buildSubgraphSchema>[0], unknown[]>[number];
 
-function buildSchema({ typeDefs, resolvers }: Pick<SubgraphSettings<never>, 'typeDefs' | 'resolvers'>): GraphQLSchema {
-  // The array form is the one that works in every 2.x of @apollo/subgraph.
-  return buildSubgraphSchema([{ typeDefs: parse(readFileSync(typeDefs, 'utf8')), resolvers } as SchemaModule]);
-}
-
-function createApolloServer<Context extends { requestId: string }>(
-  { config }: Pick<SubgraphSettings<Context>, 'config'>,
-  schema: GraphQLSchema,
-  log: Logger,
-) {
+function createApolloServer<Context extends { requestId: string }>({
+  config,
+  schema,
+  judge,
+  log,
+}: {
+  config: Config;
+  schema: GraphQLSchema;
+  judge: JudgeOperation;
+  log: Logger;
+}) {
   return new ApolloServer<Context>({
     schema,
     logger: log,
@@ -115,6 +131,8 @@ function createApolloServer<Context extends { requestId: string }>(
     stopOnTerminationSignals: false,
     plugins: [
       logHiddenErrors<Context>(log),
+      answerAsGraphqlOverHttp<Context>(),
+      limitOperations<Context>(judge),
       // Computing cache hints costs 30 % of a request's CPU, and a personal feed is never cached by them.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
@@ -137,3 +155,15 @@ function logHiddenError(log: Logger, error: GraphQLError, requestId: string): vo
   const hidden = hiddenPartOf(error);
   if (hidden) log.error({ err: hidden, path: error.path, requestId }, 'an error that the client does not see');
 }
+/**
+ * GraphQL over HTTP wants 200 under application/json for whatever is a well-formed request, also when its document is
+ * refused; Apollo Server answers 400. Clients that accept application/graphql-response+json get the 400.
+ */
+const answerAsGraphqlOverHttp = <Context extends { requestId: string }>(): ApolloServerPlugin<Context> => ({
+  requestDidStart: async () => ({
+    willSendResponse: async ({ request, response: { http } }) => {
+      const isAware = request.http?.headers.get('accept')?.includes('application/graphql-response+json');
+      if (!isAware && http.status === 400 && typeof request.query === 'string') http.status = 200;
+    },
+  }),
+});

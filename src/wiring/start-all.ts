@@ -1,9 +1,8 @@
 import type { App } from '../app.js';
 import type { Config } from '../config.js';
-import { startGateway } from '../gateway/server.js';
 import type { RunningServer } from '../http.js';
-import { findProjectFile } from '../project-files.js';
 import { closing } from './closing.js';
+import { startOwnGateway } from './gateway.js';
 import { prepareStores } from './prepare-stores.js';
 import { startWorkerProcess } from './worker-process.js';
 import type { FanoutWorkers, WorkerRole } from './workers.js';
@@ -33,14 +32,10 @@ export async function startAll(
   const social = await closing(app, startSocialSubgraph(app, parts));
   const gateway = await closing(
     app,
-    startGateway({
-      config,
-      log,
-      supergraphPath: findProjectFile('schema/supergraph.graphql'),
-      subgraphUrls: subgraphUrls(config, { timeline: timeline.url, social: social.url }),
-      port: config.GATEWAY_PORT,
-      ...options,
-    }),
+    startOwnGateway(
+      { config, log, subgraphUrls: subgraphUrls(config, { timeline: timeline.url, social: social.url }), ...options },
+      app.redis,
+    ),
   );
   return { gateway, timeline, social, operations, workers };
 }

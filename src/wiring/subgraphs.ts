@@ -168,8 +168,13 @@ const commonSettings = (app: App) => ({ config: app.config, log: app.log, readyC
 
 const contextMaker =
   (deps: HydrationDeps) =>
-  (viewer: Viewer | null, requestId: string, authorization: string | undefined): RequestContext => ({
+  (
+    viewer: Viewer | null,
+    requestId: string,
+    authorization: string | undefined,
+    cancel?: AbortSignal,
+  ): RequestContext => ({
     viewer,
     requestId,
-    hydration: createHydration(deps, { viewer, requestId, authorization }),
+    hydration: createHydration({ ...deps, cancel }, { viewer, requestId, authorization }),
   });

@@ -293,7 +293,7 @@ describe('a subgraph that fails', () => {
     await once(broken, 'listening');
     const { port } = broken.address() as AddressInfo;
     const own = await start({
-      config: testConfig({ SUBGRAPH_TIMEOUT_MS: '200' }),
+      config: testConfig({ SUBGRAPH_TIMEOUTS_MS: 'social=200' }),
       subgraphUrls: { social: `http://127.0.0.1:${port}/graphql`, timeline: `${timeline.url}/graphql` },
     });
     const { status, body, text } = await postGraphql(own.url, query);
