@@ -79,13 +79,15 @@ export function openRemoteEndpoint(options: {
   }
 
   return {
-    findEntities: (query, representations, call) =>
-      breaker.execute(async () => {
-        call.signal.throwIfAborted();
+    async findEntities(query, representations, call) {
+      // By itself the breaker would let the others wait for the one that tries.
+      if (breaker.state === CircuitState.HalfOpen) throw new Error('left alone while one request tries');
+      return breaker.execute(async () => {
         const body = JSON.stringify({ query, variables: { representations } });
         const { statusCode, text } = await postAgainWhenStale(body, call);
         return readEntities(statusCode, text, representations.length);
-      }),
+      });
+    },
     close: () => pool.close(),
   };
 }

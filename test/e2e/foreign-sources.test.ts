@@ -23,7 +23,7 @@ beforeAll(async () => {
     CONTENT_SOURCE_URL: contents.url,
     USER_SOURCE_URL: users.url,
     COUNTER_SOURCE_URL: counters.url,
-    SOURCE_TIMEOUT_MS: '500',
+    SOURCE_TIMEOUT_MS: '3000',
   });
   await stack.importAll([
     ...[VIEWER, AUTHOR].map((id) => user(id)),

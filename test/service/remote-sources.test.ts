@@ -207,6 +207,21 @@ describe('a service that is down costs its fields', () => {
     expect(states).toEqual(['open', 'closed']);
   });
 
+  test('while one request tries a service that hangs, the others fail at once instead of waiting for it', async () => {
+    service.misbehave(() => BUSY);
+    for (let i = 0; i < 5; i += 1) await outcome(hydrate().contents.load(1n));
+    service.misbehave(() => 'hang');
+    const trying: Promise<unknown>[] = [];
+    await until(() => {
+      if (service.requests.length === 5) trying.push(outcome(hydrate(60_000).contents.load(1n)));
+      return service.requests.length === 6;
+    });
+    const other = outcome(hydrate(60_000).contents.load(1n));
+    expect(await Promise.race([other, Promise.all(trying)])).toBe(DOWN);
+    await service.close();
+    expect(new Set(await Promise.all(trying))).toEqual(new Set([DOWN]));
+  });
+
   test('refusals of single viewers leave it to the others', async () => {
     service.misbehave(() => REFUSED);
     for (let i = 0; i < 8; i += 1) expect(await outcome(hydrate().contents.load(1n))).toBe(DOWN);
