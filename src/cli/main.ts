@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
+import { addGenerateCommand } from './generate.js';
 import { addImportCommand } from './import.js';
 import { addInboxCommand } from './inbox.js';
 import { addRebuildCommand } from './rebuild.js';
@@ -18,6 +19,7 @@ const commands = [
   addRebuildCommand,
   addRetryCommand,
   addInboxCommand,
+  addGenerateCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 
