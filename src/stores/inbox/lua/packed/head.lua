@@ -16,7 +16,7 @@ local call, pcall, pack, unpack, sub = redis.call, redis.pcall, struct.pack, str
 -- start, count, capacity, trimmed and the recent records. Without an inbox: nil, and whether something else is there (1) or
 -- nothing (0).
 local function open(key)
-  -- Offsets as text: Redis prints a number with 17 digits, which takes as long as the command.
+  -- Offsets as text: Redis would print a number, with 17 digits.
   local hot = pcall('GETRANGE', key, '0', '129')
   if hot == '' then return nil, 0 end
   if type(hot) ~= 'string' or #hot < HOT then return nil, 1 end

@@ -13,7 +13,8 @@ local SLACK = math.max(RECENT_MAX, math.ceil(cap / 16))
 local function make_room(key, start, count, capacity, added)
   local main = read_records(key, start, count)
   if #main ~= RECORD * count then return nil end
-  local wanted = capacity_for(count + added < cap and count + added or cap + SLACK)
+  local is_full = count + added + RECENT_MAX >= cap
+  local wanted = capacity_for(is_full and cap + SLACK or count + added)
   if wanted == capacity then
     call('SETRANGE', key, HEAD, main)
   else
