@@ -16,6 +16,7 @@ import { createAppCountProjection } from '../src/wiring/counters.js';
 import { createFeed, createInboxStore } from '../src/wiring/feed.js';
 import { prepareStores } from '../src/wiring/prepare-stores.js';
 import { createHydrationParts } from '../src/wiring/subgraphs.js';
+import { findPostgresPid, findRedisPid, readCpuUs } from './lib/process-cpu.js';
 import { startPrivateServices } from '../test/load/private-services.js';
 
 const { values: options } = parseArgs({
@@ -98,14 +99,28 @@ async function measure(app: App, settings: Record<string, string>): Promise<obje
     execArgv: process.execArgv,
   });
   await once(liker, 'message');
+  const servers = { postgres: await findPostgresPid(pool), redis: await findRedisPid(app.redis) };
+  const readServers = () => ({
+    postgres: readCpuUs(servers.postgres, { children: true }),
+    redis: readCpuUs(servers.redis),
+  });
+  const spent = { quiet: { postgres: 0, redis: 0 }, busy: { postgres: 0, redis: 0 } };
+  const spending = async <T>(name: 'quiet' | 'busy', work: () => Promise<T>): Promise<T> => {
+    const before = readServers();
+    const result = await work();
+    const after = readServers();
+    for (const server of ['postgres', 'redis'] as const) spent[name][server] += after[server] - before[server];
+    return result;
+  };
   const quiet: Sample[] = [];
   const busy: Sample[] = [];
   const lockWaits: number[] = [];
   const likes: { sent: number; done: number; p50Ms: number; p99Ms: number; cpu: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    quiet.push(...(await samplePages(page)));
+    quiet.push(...(await spending('quiet', () => samplePages(page))));
     liker.send('start');
-    busy.push(...(await samplePages(page, async () => lockWaits.push(await countLockWaits(app)))));
+    const sampled = spending('busy', () => samplePages(page, async () => lockWaits.push(await countLockWaits(app))));
+    busy.push(...(await sampled));
     liker.send('stop');
     const [report] = (await once(liker, 'message')) as [(typeof likes)[number]];
     likes.push(report);
@@ -118,6 +133,14 @@ async function measure(app: App, settings: Record<string, string>): Promise<obje
     likes,
     quiet: summarize(quiet),
     busy: summarize(busy),
+    // What a like costs beyond the pages that were read meanwhile.
+    serverUsPerLike: Object.fromEntries(
+      (['postgres', 'redis'] as const).map((server) => {
+        const pages = (spent.quiet[server] / quiet.length) * busy.length;
+        const liked = likes.reduce((sum, { done }) => sum + done, 0);
+        return [server, round1((spent.busy[server] - pages) / liked)];
+      }),
+    ),
     p50Ratio: round1(summarize(busy).p50Ms / summarize(quiet).p50Ms),
     cpuRatio: round1(summarize(busy).cpuMs / summarize(quiet).cpuMs),
     lockWaitsMax: Math.max(...lockWaits),
