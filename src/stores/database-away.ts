@@ -10,8 +10,10 @@ export function isDatabaseAway(error: unknown): boolean {
   return (typeof code === 'string' && CODES.test(code)) || (typeof message === 'string' && MESSAGES.test(message));
 }
 
-// Node's; SQLSTATE classes 08 (connection) and 57P0x (shutting down, starting), 53300 (too many connections); Prisma's.
-const CODES = /^(ECONN(REFUSED|RESET)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|08...|57P0[1-3]|53300|P1001|P1002|P1017)$/;
+// Node's; SQLSTATE classes 08 (connection) and 57P0x (shutting down, starting), 53300 (too many connections), 25P03 (not
+// heard of for too long in a transaction); Prisma's.
+const CODES =
+  /^(ECONN(REFUSED|RESET)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|08...|57P0[1-3]|53300|25P03|P1001|P1002|P1017)$/;
 const MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
 

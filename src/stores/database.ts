@@ -12,13 +12,23 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** @param poolSize connections this process may hold; waits for a free one at most 5 s. */
-export function openDatabase(options: { url: string; poolSize: number; onError: (error: Error) => void }): Database {
+/**
+ * @param poolSize connections this process may hold; waits for a free one at most 5 s.
+ * @param transactionIdleMs a transaction whose process was not heard of for so long is ended, and its locks with it: a
+ *   process that hangs, or whose network does, would keep everybody else waiting until TCP gives up.
+ */
+export function openDatabase(options: {
+  url: string;
+  poolSize: number;
+  onError: (error: Error) => void;
+  transactionIdleMs?: number;
+}): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: options.transactionIdleMs ?? TRANSACTION_IDLE_MS,
     application_name: 'tideline',
   });
   pool.on('error', options.onError);
@@ -32,6 +42,9 @@ export function openDatabase(options: { url: string; poolSize: number; onError: 
     },
   };
 }
+
+/** Longer than anything that a transaction waits for between two statements (Redis, at most some REDIS_TIMEOUT_MS). */
+const TRANSACTION_IDLE_MS = 15_000;
 
 export type Pool = pg.Pool;
 
