@@ -1,46 +1,27 @@
-import { ApolloGateway, RemoteGraphQLDataSource, type GraphQLDataSourceProcessOptions } from '@apollo/gateway';
-import { ApolloServer } from '@apollo/server';
-import { startStandaloneServer } from '@apollo/server/standalone';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { findProjectFile } from '../../src/project-files.js';
+import { startApolloGateway } from '../harness/apollo-gateway.js';
 import { follow, startStack, user, type Stack } from '../harness/stack.js';
 import { postGraphql } from '../harness/tiny-subgraphs.js';
 
 // A team that runs Apollo's gateway puts both subgraphs behind it; what they promise holds there too.
 
-interface Context {
-  readonly authorization?: string | undefined;
-}
-
-class AuthorizedDataSource extends RemoteGraphQLDataSource<Context> {
-  override willSendRequest({ request, context }: GraphQLDataSourceProcessOptions<Context>): void {
-    if (context.authorization !== undefined) request.http?.headers.set('authorization', context.authorization);
-  }
-}
-
 let stack: Stack;
-let apollo: ApolloServer<Context>;
+let apollo: Awaited<ReturnType<typeof startApolloGateway>>;
 let url: string;
 
 beforeAll(async () => {
-  process.env['APOLLO_TELEMETRY_DISABLED'] = '1';
   stack = await startStack();
   const { timeline, social } = stack.running;
-  const urls: Record<string, string> = { timeline: timeline.url, social: social.url };
-  const gateway = new ApolloGateway({
+  apollo = await startApolloGateway({
     supergraphSdl: readFileSync(findProjectFile('schema/supergraph.graphql'), 'utf8'),
-    buildService: ({ name }) => new AuthorizedDataSource({ url: `${urls[name]}/graphql` }),
+    urls: { timeline: `${timeline.url}/graphql`, social: `${social.url}/graphql` },
   });
-  apollo = new ApolloServer<Context>({ gateway, stopOnTerminationSignals: false });
-  const started = await startStandaloneServer(apollo, {
-    listen: { port: 0, host: '127.0.0.1' },
-    context: async ({ req }) => ({ authorization: req.headers.authorization }),
-  });
-  url = started.url.replace(/\/$/, '');
+  ({ url } = apollo);
 });
 afterAll(async () => {
-  await apollo.stop();
+  await apollo.close();
   await stack.close();
 });
 

@@ -41,7 +41,7 @@ interface TinyContext {
 
 /** A server of one of the project's SDLs with resolvers made up by a test. The port is free unless given. */
 export const startTinySubgraph = (
-  name: 'social' | 'timeline',
+  name: 'social' | 'timeline' | 'insights',
   resolvers: object,
   settings: { config?: Config; log?: Logger; port?: number; typeDefs?: string } = {},
 ): Promise<RunningServer> =>
