@@ -110,6 +110,12 @@ export function createMetrics(registry: Registry) {
       help: 'Updates told to open timelines.',
       registers,
     }),
+    freed: new Counter({
+      name: 'tideline_freed_total',
+      help: 'What maintenance has deleted, by kind.',
+      labelNames: ['what'] as const, // event | task | inbox | old entry | stale entry | projection
+      registers,
+    }),
     relayBacklog: new Gauge({
       name: 'tideline_relay_backlog',
       help: 'Events that are not yet in the queue.',

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { messageOf } from '../domain/errors.js';
+import { addGenerateCommand } from './generate.js';
 import { addImportCommand } from './import.js';
 import { addInboxCommand } from './inbox.js';
 import { addPublishOperationsCommand } from './publish-operations.js';
@@ -22,6 +23,7 @@ const commands = [
   addInboxCommand,
   addReconcileCommand,
   addPublishOperationsCommand,
+  addGenerateCommand,
 ];
 for (const addCommand of commands) addCommand(program);
 

@@ -6,6 +6,11 @@ export async function isDatabaseEmpty(db: Queryable): Promise<boolean> {
   return (await selectAnyUser(db, [])).length === 0;
 }
 
+/** What Postgres takes for now, epoch milliseconds. */
+export async function readClock(db: Queryable): Promise<number> {
+  return Number((await selectClock(db, []))[0]?.ms);
+}
+
 /** Names of the migrations that are applied; null before the first. */
 export async function readAppliedMigrations(db: Queryable): Promise<string[] | null> {
   const [table] = await findMigrationTable(db, []);
@@ -56,6 +61,11 @@ export async function readPolicy(db: Queryable): Promise<PolicyInForce | null> {
 }
 
 const selectAnyUser = defineStatement('status_any_user', 'SELECT FROM users LIMIT 1');
+
+const selectClock = defineStatement<{ ms: string }>(
+  'status_clock',
+  'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
+);
 
 const findMigrationTable = defineStatement<{ exists: boolean }>(
   'status_migration_table',

@@ -1,17 +1,12 @@
 import type { App } from '../app.js';
-import { messageOf } from '../domain/errors.js';
 import { createAuthorShares } from '../fanout/author-shares.js';
 import { startRelay } from '../fanout/start-relay.js';
 import { startDispatcher, startExecutor, type WorkerDeps } from '../fanout/start-workers.js';
-import { sweepFanouts } from '../fanout/sweep-fanouts.js';
 import { openQueues, type Queues } from '../jobs/queues.js';
 import { contentKey, publishInvalidation } from '../stores/invalidations.js';
-import { removeAccounts } from '../social/remove-accounts.js';
-import { startAudit } from '../verify/start-audit.js';
-import { startCounterUpkeep } from './counters.js';
-import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
+import { createInboxStore, createOutboxProjections } from './feed.js';
 import { createAnnouncer } from './live.js';
-import { startRepeating } from './repeat.js';
+import { startMaintenance } from './maintenance.js';
 
 export type WorkerRole = 'relay' | 'dispatcher' | 'executor' | 'maintenance';
 
@@ -41,43 +36,6 @@ export function startFanoutWorkers(
     async close() {
       await Promise.all(running.map((worker) => worker.close()));
       await queues.close();
-    },
-  };
-}
-
-/** Finds lost deliveries, and looks at what readers see. The latter repairs nothing: a fault must stay for the next look. */
-function startMaintenance(app: App, queues: Queues): { close(): Promise<void> } {
-  const { config, log, meters } = app;
-  const { pool } = app.database;
-  const sweep = startRepeating(
-    config.SWEEP_INTERVAL_MS,
-    async () => {
-      const report = await sweepFanouts({ pool, queues, stuckAfterMs: config.STUCK_AFTER_MS });
-      if (report.replanned + report.failed > 0) log.info(report, 'unfinished deliveries planned again');
-    },
-    (error) => {
-      log.warn({ error: messageOf(error) }, 'sweep failed');
-    },
-  );
-  const removal = { pool, inbox: createInboxStore(app), outboxes: createOutboxProjections(app) };
-  const remove = startRepeating(
-    config.REMOVAL_INTERVAL_MS,
-    async () => {
-      const finished = await removeAccounts(removal, (userId, error) => {
-        log.warn({ userId: String(userId), error: messageOf(error) }, 'removing a deleted account: tried again later');
-      });
-      if (finished > 0) log.info({ finished }, 'deleted accounts removed');
-    },
-    (error) => {
-      log.warn({ error: messageOf(error) }, 'removing deleted accounts failed');
-    },
-  );
-  const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
-  const audit = startAudit({ feed, intervalMs: config.AUDIT_INTERVAL_MS, log, metrics: meters });
-  const counters = startCounterUpkeep(app);
-  return {
-    async close() {
-      await Promise.all([sweep.close(), remove.close(), audit.close(), counters.close()]);
     },
   };
 }

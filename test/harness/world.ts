@@ -27,6 +27,7 @@ import {
   feedPolicyOf,
   type Feed,
 } from '../../src/wiring/feed.js';
+import { listWorks } from '../../src/wiring/maintenance.js';
 import { createWorkerDeps } from '../../src/wiring/workers.js';
 import { createTestDatabase, startTestRedis, type TestRedis } from './services.js';
 
@@ -44,6 +45,9 @@ const SMALL = {
   OUTBOX_MAX_ENTRIES: '4',
   SCAN_BUDGET: '1000',
   FANOUT_TASKS_PER_CONTENT: '2',
+  INBOX_MAX_AGE_DAYS: '20',
+  EVENTS_KEEP_HOURS: '0',
+  TASKS_KEEP_HOURS: '0',
 };
 
 /** What runs in one world: real stores, a clock of its own, and queues that move one job at a time. */
@@ -56,6 +60,8 @@ export interface World {
   /** Runs the next task as a worker of another deployment would, or of this one with other stores. */
   executeOneAs(policy: Readonly<Record<string, string>>, stores?: Partial<WorkerDeps>): Promise<boolean>;
   sweep(): ReturnType<typeof sweepFanouts>;
+  /** One whole round of all works of maintenance. */
+  maintain(): Promise<void>;
   feed: Feed;
   /** Background work that readers set in motion, waiting to be run. */
   readonly background: Map<string, () => Promise<unknown>>;
@@ -168,6 +174,11 @@ export async function createWorld(
       );
     },
     sweep: () => sweepFanouts({ pool, queues: current.queues, stuckAfterMs: app.config.STUCK_AFTER_MS }),
+    async maintain() {
+      for (const work of listWorks({ ...app, config: current.config })) {
+        for (let position: string | null = ''; position !== null;) position = await work.step(position);
+      }
+    },
     background,
     feed: current.feed,
     async setPolicy(policy) {

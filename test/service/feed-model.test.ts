@@ -61,6 +61,7 @@ const stepArbitrary = fc.oneof(
   weighted('loseInbox', 1, { reader: user }),
   weighted('loseProjection', 1, { author: fc.constantFrom(1n, 3n, 4n) }),
   weighted('flushRedis', 1, {}),
+  weighted('maintain', 2, {}),
   weighted('policy', 1, {
     mode: fc.constantFrom('hybrid', 'hybrid', 'push', 'pull'),
     store: fc.constantFrom('redis-packed', 'redis-zset', 'postgres'),
@@ -202,6 +203,7 @@ class Run {
     };
   }
 
+  maintain = () => this.world.maintain();
   finishRead = async () => this.#reading?.finish();
   finishRebuild = async () => this.#rebuilding?.finish();
 
