@@ -6,8 +6,8 @@ import { sweepFanouts } from '../fanout/sweep-fanouts.js';
 import { tidyInboxes, tidyProjections } from '../fanout/tidy-inboxes.js';
 import type { Queues } from '../jobs/queues.js';
 import { removeAccounts } from '../social/remove-accounts.js';
+import { createPostgresUpkeep } from '../stores/inbox/postgres-upkeep.js';
 import { createRedisUpkeep } from '../stores/inbox/redis-upkeep.js';
-import { createInboxUpkeep } from '../stores/inbox/upkeep.js';
 import { pruneEvents, pruneTasks } from '../stores/prune.js';
 import { startAudit } from '../verify/start-audit.js';
 import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
@@ -70,9 +70,13 @@ export function listWorks(app: App): MaintenanceWork[] {
   const { pool } = app.database;
   const inbox = createInboxStore(app);
   const outboxes = createOutboxProjections(app);
-  const keyPrefix = config.REDIS_KEY_PREFIX;
-  const inboxes = createInboxUpkeep(inbox.name, { pool, redis, keyPrefix });
-  const projections = createRedisUpkeep({ redis, keyPrefix, kind: 'outbox', isSortedSet: true });
+  const keySpace = { redis, keyPrefix: config.REDIS_KEY_PREFIX, buckets: config.INBOX_BUCKETS };
+  const layout = config.INBOX_STORE === 'redis-zset' ? 'zset' : 'packed';
+  const inboxes =
+    config.INBOX_STORE === 'postgres'
+      ? createPostgresUpkeep(pool)
+      : createRedisUpkeep({ ...keySpace, kind: 'inbox', layout });
+  const projections = createRedisUpkeep({ ...keySpace, kind: 'outbox', layout: 'zset' });
   const maxAgeMs = config.INBOX_MAX_AGE_DAYS * 24 * HOUR_MS;
   const count = (what: string, number: number): void => {
     if (number > 0) meters.freed.inc({ what }, number);

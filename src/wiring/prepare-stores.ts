@@ -4,7 +4,10 @@ import { checkClock } from './check-clock.js';
 import { checkRedis } from './check-redis.js';
 import { feedPolicyOf } from './feed.js';
 
-/** Checks Redis and the clocks, and says to the authority which policy this deployment runs, before anything relies on an inbox. */
+/**
+ * Checks Redis and the clocks, and says to the authority which policy this deployment runs, before anything relies on an
+ * inbox.
+ */
 export async function prepareStores(app: App): Promise<void> {
   await checkRedis(app);
   await checkClock(app);

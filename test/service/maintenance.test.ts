@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const AUTHORS = [1n, 2n];
 const READERS = [11n, 12n, 13n];
 
-describe.each(['redis-zset', 'postgres'])('maintenance of inboxes in %s', (store) => {
+describe.each(['redis-packed', 'redis-zset', 'postgres'])('maintenance of inboxes in %s', (store) => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld({ INBOX_STORE: store, FANOUT_PUSH_THRESHOLD: '100' });

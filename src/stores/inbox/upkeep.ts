@@ -1,8 +1,3 @@
-import type { Pool } from '../database.js';
-import { createPostgresUpkeep } from './postgres-upkeep.js';
-import { createRedisUpkeep } from './redis-upkeep.js';
-import type { RedisClient } from '../redis.js';
-
 /** What maintenance needs of a store beyond what deliveries and readers need. */
 export interface InboxUpkeep {
   /**
@@ -16,12 +11,3 @@ export interface InboxUpkeep {
    */
   trimOlder(userIds: readonly bigint[], time: number): Promise<number>;
 }
-
-/** @param store the name of the inbox store, which begins with its kind */
-export const createInboxUpkeep = (
-  store: string,
-  deps: { readonly pool: Pool; readonly redis: RedisClient; readonly keyPrefix: string },
-): InboxUpkeep =>
-  store === 'postgres'
-    ? createPostgresUpkeep(deps.pool)
-    : createRedisUpkeep({ ...deps, kind: 'inbox', isSortedSet: store.startsWith('redis-zset ') });
