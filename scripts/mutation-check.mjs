@@ -161,6 +161,30 @@ const breaks = {
     'false',
     inbox,
   ],
+  'age trim of a sorted set without floors': [
+    'src/stores/inbox/lua/zset/trim-older.lua',
+    'for i = 6, 8 do',
+    'for i = 9, 8 do',
+    'test/service/maintenance.test.ts',
+  ],
+  'age trim of a packed inbox without floors': [
+    'src/stores/inbox/lua/packed/trim-older.lua',
+    "newest_floor(call('GETRANGE', key, at, at + 14), ARGV[2])",
+    "call('GETRANGE', key, at, at + 14)",
+    'test/service/maintenance.test.ts',
+  ],
+  'a task that runs twice counts twice': [
+    'src/stores/fanout-tasks.ts',
+    'greatest(delivered_count, $4)',
+    'delivered_count + $4',
+    'test/service/delivery.test.ts',
+  ],
+  'an author may have all executors': [
+    'src/fanout/author-shares.ts',
+    'if (now >= most) return null;',
+    '',
+    'test/service/worker-life.test.ts',
+  ],
   'tie broken as text': [
     'src/domain/entry.ts',
     'a.contentId > b.contentId ?',
