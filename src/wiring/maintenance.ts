@@ -10,6 +10,7 @@ import { createPostgresUpkeep } from '../stores/inbox/postgres-upkeep.js';
 import { createRedisUpkeep } from '../stores/inbox/redis-upkeep.js';
 import { pruneEvents, pruneTasks } from '../stores/prune.js';
 import { startAudit } from '../verify/start-audit.js';
+import { startCounterUpkeep } from './counters.js';
 import { createFeed, createInboxStore, createOutboxProjections } from './feed.js';
 import { startRepeating } from './repeat.js';
 
@@ -56,10 +57,11 @@ export function startMaintenance(app: App, queues: Queues): { close(): Promise<v
   );
   const feed = { ...createFeed(app, createInboxStore(app), { schedule: () => undefined }), isObserver: true };
   const audit = startAudit({ feed, intervalMs: config.AUDIT_INTERVAL_MS, log, metrics: meters });
+  const counters = startCounterUpkeep(app);
   return {
     async close() {
       stop.abort();
-      await Promise.all([sweep.close(), remove.close(), upkeep.close(), audit.close()]);
+      await Promise.all([sweep.close(), remove.close(), upkeep.close(), audit.close(), counters.close()]);
     },
   };
 }
