@@ -31,7 +31,8 @@ export async function runMaintenance(deps: {
     if (position === null) continue;
     const endAt = performance.now() + deps.budgetMs;
     let isEnd = false;
-    while (!isEnd && !deps.stop.aborted && performance.now() < endAt) {
+    // One step at least, so that a busy machine goes on too.
+    for (let isFirst = true; !isEnd && !deps.stop.aborted && (isFirst || performance.now() < endAt); isFirst = false) {
       const next = await work.step(position);
       isEnd = next === null;
       position = next ?? '';

@@ -251,7 +251,7 @@ describe('the lease of a work', () => {
         return counting(steps).step(position);
       },
     };
-    for (let i = 0; i < 3; i += 1) await run(String(i), [slow], 1);
+    for (let i = 0; i < 3; i += 1) await run(String(i), [slow], 0);
     expect(steps).toEqual(['', '1', '2']);
   });
 

@@ -3,19 +3,19 @@
 -- dropped. A damaged value is left to its reader.
 local dropped = 0
 for _, key in ipairs(KEYS) do
-  local start, count, capacity, trimmed = open(key)
-  if start and count > 0 and call('STRLEN', key) == length_of(capacity) then
-    local place = find(key, start, count, tonumber(ARGV[1]), 0, 0)
+  local start, count, capacity, trimmed, recent = open(key)
+  if start and call('STRLEN', key) == length_of(capacity) then
+    local records = read_records(key, start, count) .. recent
+    local place = find_in(records, tonumber(ARGV[1]), 0, 0)
     if place > 0 then
-      if trimmed == 1 then settle(key, start) end
+      if trimmed == 1 then settle(key, start, count, recent) end
       local floors = {}
       for i = 0, 2 do
         local at = FLOORS + 15 * i
         floors[i + 1] = newest_floor(call('GETRANGE', key, at, at + 14), ARGV[2])
       end
       local rest = call('GETRANGE', key, SEQS, FLOORS - 1) .. table.concat(floors) .. call('GETRANGE', key, NONCE, HEAD - 1)
-      local left = count - place
-      write_inbox(key, capacity_for(math.max(1, left)), 0, rest, read_records(key, start + place, left))
+      write_records(key, 0, rest, sub(records, RECORD * place + 1))
       dropped = dropped + place
     end
   end
