@@ -1,0 +1,154 @@
+import { ApolloClient, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache, split } from '@apollo/client';
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
+import { relayStylePagination } from '@apollo/client/utilities';
+import { getMainDefinition } from '@apollo/client/utilities/internal';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createClient } from 'graphql-ws';
+import WebSocket from 'ws';
+import { startMovingFeed, type MovingFeed } from './moving-feed.js';
+
+// The recipes of docs/frontends.md, run by Apollo Client itself.
+
+const FIELDS = `edges { cursor node { id contentId text author { id displayName } counters { likes } } }
+  pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
+const FEED = gql`query Feed($first: Int, $after: String) { timelineFeed(first: $first, after: $after) { ${FIELDS} } }`;
+const GAP = gql`query Gap($last: Int!, $before: String!) { timelineFeed(last: $last, before: $before) { ${FIELDS} } }`;
+const NEWER = gql`
+  subscription Newer($since: String) {
+    timelineUpdated(since: $since) {
+      newerCount
+      hasMore
+    }
+  }
+`;
+const REPOSTS = gql`
+  query Reposts($first: Int!, $after: String) {
+    timelineFeed(first: $first, after: $after) {
+      edges {
+        cursor
+        node {
+          id
+          repostOf {
+            id
+          }
+        }
+      }
+    }
+  }
+`;
+
+let feed: MovingFeed;
+let socket: ReturnType<typeof createClient>;
+
+beforeAll(async () => {
+  feed = await startMovingFeed();
+  socket = createClient({
+    url: `${feed.stack.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: () => ({ authorization: `Bearer ${feed.token}` }),
+  });
+});
+afterAll(async () => {
+  await socket.dispose();
+  await feed.stack.close();
+});
+
+const openClient = (): ApolloClient =>
+  new ApolloClient({
+    cache: new InMemoryCache({ typePolicies: { Query: { fields: { timelineFeed: relayStylePagination() } } } }),
+    link: split(
+      ({ query }) => {
+        const definition = getMainDefinition(query);
+        return definition.kind === 'OperationDefinition' && definition.operation === 'subscription';
+      },
+      new GraphQLWsLink(socket),
+      new HttpLink({ uri: `${feed.stack.url}/graphql`, headers: { authorization: `Bearer ${feed.token}` } }),
+    ),
+  });
+
+interface Connection {
+  readonly edges: { node: { contentId: string; repostOf?: null } }[];
+  readonly pageInfo: { hasNextPage: boolean; startCursor: string; endCursor: string };
+}
+
+/** The feed on a screen, as a component would watch it. */
+async function openScreen(client: ApolloClient, first: number) {
+  const query = client.watchQuery({ query: FEED, variables: { first }, notifyOnNetworkStatusChange: false });
+  let watching!: { unsubscribe(): void };
+  await new Promise<void>((resolve) => {
+    watching = query.subscribe(({ dataState }) => dataState === 'complete' && resolve());
+  });
+  const connection = () => (query.getCurrentResult().data as { timelineFeed: Connection }).timelineFeed;
+  return {
+    query,
+    pageInfo: () => connection().pageInfo,
+    ids: () => connection().edges.map(({ node }) => node.contentId),
+    close: () => watching.unsubscribe(),
+  };
+}
+
+test.each([1, 7, 50])(
+  'infinite scroll, %i a page: nothing twice, and nothing skipped that stood still',
+  async (size) => {
+    const screen = await openScreen(openClient(), size);
+    while (screen.pageInfo().hasNextPage) {
+      await feed.disturb(size);
+      await screen.query.fetchMore({ variables: { after: screen.pageInfo().endCursor } });
+    }
+    const ids = screen.ids();
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => feed.standing.includes(id))).toEqual(feed.standing);
+    screen.close();
+  },
+);
+
+test('"N new posts" is told by the subscription, and a refresh shows them', async () => {
+  const client = openClient();
+  const screen = await openScreen(client, 5);
+  const counts: number[] = [];
+  const listen = () =>
+    client
+      .subscribe<{ timelineUpdated: { newerCount: number } }>({
+        query: NEWER,
+        variables: { since: screen.pageInfo().startCursor },
+      })
+      .subscribe(({ data }) => counts.push(data?.timelineUpdated.newerCount ?? -1));
+  const untilCount = async (count: number) => {
+    while (counts.at(-1) !== count) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const old = listen();
+  await untilCount(0);
+  const newest = [await feed.publish(), await feed.publish()];
+  await untilCount(2);
+  await screen.query.refetch();
+  expect(screen.ids().slice(0, 2)).toEqual(newest.reverse());
+  old.unsubscribe();
+  const again = listen();
+  await untilCount(0);
+  again.unsubscribe();
+  screen.close();
+});
+
+test('a gap above what is shown is filled without loading the rest anew', async () => {
+  const screen = await openScreen(openClient(), 5);
+  const before = screen.ids();
+  const missed = [await feed.publish(), await feed.publish(), await feed.publish()].reverse();
+  const variables = { last: 100, before: screen.pageInfo().startCursor };
+  await screen.query.fetchMore({ query: GAP, variables });
+  expect(screen.ids()).toEqual([...missed, ...before]);
+  screen.close();
+});
+
+test('an error code arrives with the error; a service that is away costs its fields and not the page', async () => {
+  const client = openClient();
+  const error = await client.query({ query: FEED, variables: { after: 'x' } }).catch((thrown: unknown) => thrown);
+  expect(CombinedGraphQLErrors.is(error) && error.errors[0]?.extensions?.['code']).toBe('INVALID_CURSOR');
+  await feed.stack.running.social.close();
+  const { data, error: partial } = await client.query<{ timelineFeed: Connection }>({
+    query: REPOSTS,
+    variables: { first: 2 },
+    errorPolicy: 'all',
+  });
+  expect(data?.timelineFeed.edges.map(({ node }) => node.repostOf)).toEqual([null, null]);
+  expect(CombinedGraphQLErrors.is(partial) && partial.errors[0]?.extensions?.['code']).toBe('SERVICE_UNAVAILABLE');
+});
