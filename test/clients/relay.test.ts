@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { createClient } from 'graphql-ws';
-import { createElement, Suspense } from 'react';
+import { act, createElement, Suspense } from 'react';
 import { RelayEnvironmentProvider, useLazyLoadQuery, usePaginationFragment } from 'react-relay';
-import { act, create } from 'react-test-renderer';
+import { create } from 'react-test-renderer';
 import {
   ConnectionHandler,
   Environment,
@@ -78,7 +78,7 @@ const createEnvironment = (): Environment =>
         (await feed.stack.post(text as string, variables, feed.token)).body as unknown as GraphQLResponse,
       ({ text }, variables) =>
         Observable.create((sink) =>
-          socket.subscribe<Record<string, unknown>>(
+          socket.subscribe(
             { query: text as string, variables },
             { ...sink, next: (result) => sink.next(result as GraphQLResponse) },
           ),
@@ -105,8 +105,9 @@ async function openScreen(environment: Environment, first: number): Promise<Scre
   };
   const App = () => createElement(Feed, { query: useLazyLoadQuery(artifacts.feedQuery, { first }) });
   const loaded = createElement(Suspense, { fallback: null }, createElement(App));
-  let root!: ReturnType<typeof create>;
+  let root!: { unmount(): void };
   await act(async () => {
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the one renderer that needs no browser
     root = create(createElement(RelayEnvironmentProvider, { environment } as never, loaded));
   });
   const until = (start: (done: () => void) => void) => act(() => new Promise<void>((resolve) => start(resolve)));
@@ -138,6 +139,7 @@ test.each([1, 7, 50])(
     expect(ids.filter((id) => feed.standing.includes(id))).toEqual(feed.standing);
     await screen.close();
   },
+  180_000,
 );
 
 test('"N new posts" is told by the subscription, and a refresh shows them', async () => {
@@ -149,7 +151,7 @@ test('"N new posts" is told by the subscription, and a refresh shows them', asyn
       subscription: artifacts.feedNewerSubscription,
       variables: { since },
       onNext: (data: unknown) =>
-        counts.push((data as unknown as { timelineUpdated: { newerCount: number } }).timelineUpdated.newerCount),
+        counts.push((data as { timelineUpdated: { newerCount: number } }).timelineUpdated.newerCount),
     } as never);
   const untilCount = async (count: number) => {
     while (counts.at(-1) !== count) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -184,7 +186,7 @@ test('a gap above what is shown is filled without loading the rest anew', async 
         edge.setValue(cursor, 'cursor');
         ConnectionHandler.insertEdgeBefore(connection!, edge);
       }
-      connection!.getLinkedRecord('pageInfo')!.setValue(gap.timelineFeed.pageInfo.startCursor, 'startCursor');
+      connection!.getLinkedRecord('pageInfo').setValue(gap.timelineFeed.pageInfo.startCursor, 'startCursor');
     }),
   );
   expect(screen.ids()).toEqual([...missed, ...before]);
