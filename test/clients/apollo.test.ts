@@ -84,6 +84,12 @@ async function openScreen(client: ApolloClient, first: number) {
     query,
     pageInfo: () => connection().pageInfo,
     ids: () => connection().edges.map(({ node }) => node.contentId),
+    /** Ends when the screen shows what came: a little later than the promise of fetchMore. */
+    async fetchMore(variables: object) {
+      const before = connection();
+      await query.fetchMore({ variables });
+      while (connection() === before) await new Promise(setImmediate);
+    },
     close: () => watching.unsubscribe(),
   };
 }
@@ -94,7 +100,7 @@ test.each([1, 7, 50])(
     const screen = await openScreen(openClient(), size);
     while (screen.pageInfo().hasNextPage) {
       await feed.disturb(size);
-      await screen.query.fetchMore({ variables: { after: screen.pageInfo().endCursor } });
+      await screen.fetchMore({ after: screen.pageInfo().endCursor });
     }
     const ids = screen.ids();
     expect(new Set(ids).size).toBe(ids.length);
@@ -128,6 +134,15 @@ test('"N new posts" is told by the subscription, and a refresh shows them', asyn
   const again = listen();
   await untilCount(0);
   again.unsubscribe();
+  screen.close();
+});
+
+test('a gap above what is shown is filled without loading the rest anew', async () => {
+  const screen = await openScreen(openClient(), 5);
+  const before = screen.ids();
+  const missed = [await feed.publish(), await feed.publish(), await feed.publish()].reverse();
+  await screen.fetchMore({ first: null, last: 100, before: screen.pageInfo().startCursor });
+  expect(screen.ids()).toEqual([...missed, ...before]);
   screen.close();
 });
 
