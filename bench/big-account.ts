@@ -2,6 +2,7 @@
 // followers, who all have inboxes, by a relay, a dispatcher and an executor, each a process of its own. Meanwhile ordinary
 // authors with 200 followers publish, one after the other. Measured are the memory of planner and executor, of the queues in
 // Redis, and the time from the return of each publication to the end of its delivery. Linux only.
+import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,7 +13,7 @@ import { findFanout } from '../src/stores/fanouts.js';
 import { generateGraph, type GeneratedGraph } from '../src/stores/generate-graph.js';
 import { createInboxStore } from '../src/wiring/feed.js';
 import { prepareStores } from '../src/wiring/prepare-stores.js';
-import { forkScript, stopChild } from '../test/load/children.js';
+import { stopChild } from '../test/load/children.js';
 import { as, openSocial } from '../test/load/open-social.js';
 import { startPrivateServices } from '../test/load/private-services.js';
 
@@ -76,7 +77,10 @@ async function measure(graph: GeneratedGraph): Promise<object> {
   const { database, config } = app;
   const { pool } = database;
   const social = openSocial(app);
-  const children = ROLES.map((role) => forkScript('workers/worker.ts', [], { env: { ...env, WORKER_ROLES: role } }));
+  // As in production: the loader of TypeScript would add its own memory to theirs.
+  const children = ROLES.map((role) =>
+    fork('dist/workers/worker.js', [], { env: { PATH: process.env['PATH'], ...env, WORKER_ROLES: role } }),
+  );
   const peaks = { dispatcher: 0, executor: 0, queue: 0 };
   const sampling = new AbortController();
   const isDone = async (contentId: bigint) => (await findFanout(pool, contentId))?.state === 'DONE';

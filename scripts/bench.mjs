@@ -5,7 +5,7 @@ import './lib/check-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { generateIfStale } from './lib/build-steps.mjs';
+import { buildIfStale, generateIfStale } from './lib/build-steps.mjs';
 import { installIfStale } from './lib/install.mjs';
 import { root } from './lib/stamps.mjs';
 
@@ -18,6 +18,8 @@ if (!/^[\w-]+$/.test(name) || !existsSync(path.join(root, file))) {
 }
 installIfStale();
 generateIfStale();
+// Some measure the built processes.
+buildIfStale();
 const loader = ['--import', './scripts/lib/register-typescript.mjs'];
 const { status } = spawnSync(process.execPath, [...loader, file, ...args], { cwd: root, stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -39,6 +39,9 @@ export async function executeTask(
 ): Promise<TaskReport> {
   const known = await findTask(deps.pool, BigInt(task.contentId), task.taskNo);
   if (!known || known.state === 'DONE') return NOTHING;
+  // A job of a content that is gone, whose id names another one since: that one's own job delivers it, if need be after
+  // the sweep has found it missing.
+  if (known.publishTime !== task.publishTime) return NOTHING;
   if (known.inboxStore !== deps.inbox.name) {
     // Its inboxes are not those that readers read; a worker of the right kind, or a restart, will take the job.
     const message = `this worker writes to ${deps.inbox.name}, readers read ${known.inboxStore}`;

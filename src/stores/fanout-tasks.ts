@@ -35,6 +35,8 @@ export async function failTask(db: Queryable, contentId: bigint, taskNo: number,
 export interface FanoutTask {
   readonly contentId: bigint;
   readonly authorId: bigint;
+  /** Epoch milliseconds, of its content. */
+  readonly publishTime: number;
   readonly taskNo: number;
   readonly state: FanoutState;
   readonly firstUserId: bigint;
@@ -65,6 +67,7 @@ interface TaskRow {
   target_count: number;
   delivered_count: number;
   author_id: string;
+  publish_time: string;
   latest_user_id: string | null;
   inbox_store: string;
 }
@@ -72,6 +75,7 @@ interface TaskRow {
 const taskOf = (row: TaskRow): FanoutTask => ({
   contentId: BigInt(row.content_id),
   authorId: BigInt(row.author_id),
+  publishTime: Number(row.publish_time),
   taskNo: row.task_no,
   state: row.state,
   firstUserId: BigInt(row.first_user_id),
@@ -84,6 +88,7 @@ const taskOf = (row: TaskRow): FanoutTask => ({
 
 const TASK_COLUMNS = `content_id, task_no, state, first_user_id, last_user_id, target_count, delivered_count, latest_user_id,
   (SELECT author_id FROM fanouts f WHERE f.content_id = fanout_tasks.content_id) AS author_id,
+  (SELECT publish_time FROM fanouts f WHERE f.content_id = fanout_tasks.content_id) AS publish_time,
   (SELECT inbox_store FROM feed_state WHERE id = 1) AS inbox_store`;
 
 const updateProgress = defineStatement(
