@@ -28,8 +28,9 @@ const upsertLease = defineStatement<{ position: string }>(
    WHERE l.expires_at <= now() OR l.holder = EXCLUDED.holder RETURNING position`,
 );
 
+// Cut to milliseconds: the column would round up, and a lease that was let go of would stand for a moment.
 const updateLease = defineStatement<{ name: string }>(
   'maintenance_save',
-  `UPDATE maintenance_leases SET position = $4, expires_at = now() + $3::int * interval '1 millisecond'
+  `UPDATE maintenance_leases SET position = $4, expires_at = date_trunc('milliseconds', now()) + $3::int * interval '1 millisecond'
    WHERE name = $1 AND holder = $2 RETURNING name`,
 );
