@@ -101,6 +101,18 @@ test('late arrivals find their place far down a full inbox, and twice is once', 
   expect(entries.map((it) => it.publishTime)).toEqual(wanted.slice(0, 1_000));
 });
 
+test('a cap that was raised lets an entry below the trimmed ones in, and the floors stay above those', async () => {
+  await createPacked(20).begin(READER, 'a1');
+  await createPacked(20).fill(READER, 'a1', fillOf([]));
+  for (const entry of times(101, 141)) await createPacked(20).insert([READER], entry);
+  await createPacked(40).insert([READER], at(50));
+  const { entries, head } = await createPacked(40).read(READER, FIRST);
+  expect(entries.map((it) => it.publishTime)).toEqual(
+    [...times(121, 141).reverse(), at(50)].map((it) => it.publishTime),
+  );
+  expect(head).toMatchObject({ allFloor: at(121), activeFloor: at(121), trimFloor: at(121) });
+});
+
 describe('growing by deliveries', () => {
   test('takes at most 20 bytes an entry at the cap, key and head included, and never more than a quarter above its records', async () => {
     const inbox = createPacked(1_000);
