@@ -80,7 +80,7 @@ const breaks = {
     'src/feed/candidates.ts',
     'const state = await readReaderState(',
     'const early = await readInbox(deps, userId, walk, 2n ** 62n);\n  const state = await readReaderState(',
-    model,
+    'test/service/delivered-meanwhile.test.ts',
     ['usesInbox ? await readInbox(deps, userId, walk, reader.epoch) :', 'usesInbox ? early :'],
   ],
   'activity mark written late': [
