@@ -2,21 +2,19 @@
 // the timeline subgraph, through the gateway, with FEED_MODE=pull, and beside them two floors: Apollo Server with its
 // defaults answering the same page from memory, and a constant JSON text over HTTP. Each is a process of its own; they
 // are asked in turns. CPU is of the process that answers, of Redis and of Postgres, per page.
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { openApp, type App } from '../src/app.js';
 import { readConfig } from '../src/config.js';
 import { rebuildInbox } from '../src/fanout/rebuild-inbox.js';
 import { mintToken } from '../src/identity.js';
-import { migrateDatabase } from '../src/stores/migrate.js';
 import { createInboxStore } from '../src/wiring/feed.js';
 import { prepareStores } from '../src/wiring/prepare-stores.js';
-import { harnessLog } from '../test/harness/harness-log.js';
 import { startPrivateServices } from '../test/load/private-services.js';
 import { findPostgresPid, findRedisPid, readCpuUs } from './lib/process-cpu.js';
+import { createDeployment, forkService, postOperation, startRole, stopServices } from './lib/service-process.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -37,7 +35,6 @@ const ROUNDS = 6;
 const sliceMs = (1_000 * Number(options.seconds)) / ROUNDS;
 const AUTHORS = Math.max(2_000, 2 * follows);
 const CONTENTS_EACH = 40;
-const agent = new Agent({ keepAlive: true });
 
 const QUERY = `query Page($first: Int) {
   timelineFeed(first: $first) {
@@ -55,6 +52,7 @@ const QUERY = `query Page($first: Int) {
     isComplete
   }
 }`;
+const OPERATION = { query: QUERY, variables: { first: 20 } };
 
 interface Target {
   readonly name: string;
@@ -71,8 +69,7 @@ try {
   if (!options.json) console.table(result.targets);
   console.log(JSON.stringify(result));
 } finally {
-  for (const child of children) child.kill('SIGTERM');
-  await Promise.all(children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'exit')));
+  await stopServices(children);
   for (const app of apps) await app.close();
   await services.discard();
 }
@@ -88,7 +85,7 @@ async function measure() {
     { ...hybrid.env, TIMELINE_URL: `${timeline.url}/graphql` },
     options.profile,
   );
-  const { data } = JSON.parse(await post(`${timeline.url}/graphql`, tokens[0] ?? '')) as {
+  const { data } = JSON.parse(await postOperation(`${timeline.url}/graphql`, tokens[0] ?? '', OPERATION)) as {
     data: { timelineFeed: { edges: object[] } };
   };
   if (data.timelineFeed.edges.length !== 20) throw new Error('the page is not full');
@@ -140,7 +137,7 @@ async function drive(
     while (performance.now() - startedAt < sliceMs) {
       const token = tokens[next++ % tokens.length] ?? '';
       const began = performance.now();
-      const body = await post(url, token);
+      const body = await postOperation(url, token, OPERATION);
       took.push(performance.now() - began);
       if (body.includes('"errors"')) throw new Error(body);
       count += 1;
@@ -176,44 +173,9 @@ function target(name: string, url: string, pid: number): Target {
   return { name, url, pid, pages };
 }
 
-function post(url: string, token: string): Promise<string> {
-  // Another limit each time would be another page; another name makes no coalescing.
-  const body = JSON.stringify({ query: QUERY, variables: { first: 20 } });
-  return new Promise((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json',
-      authorization: `Bearer ${token}`,
-      'content-length': Buffer.byteLength(body),
-    };
-    request(url, { method: 'POST', agent, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('end', () => {
-        resolve(Buffer.concat(chunks).toString());
-      });
-    })
-      .once('error', reject)
-      .end(body);
-  });
-}
-
 /** Readers follow `follows` authors each; all is delivered, and their inboxes are rebuilt. */
 async function createWorld(name: string, settings: Record<string, string>) {
-  const url = new URL(services.databaseUrl);
-  url.pathname = `/${name}`;
-  const env = {
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'error',
-    REDIS_URL: services.redisUrl,
-    REDIS_KEY_PREFIX: name,
-    DATABASE_URL: url.href,
-    OPS_PORT: '0',
-    ...settings,
-  };
-  const admin = await openApp(readConfig({ ...env, DATABASE_URL: services.databaseUrl }), { name });
-  await admin.database.pool.query(`CREATE DATABASE ${name}`);
-  await admin.close();
-  await migrateDatabase({ databaseUrl: url.href, log: harnessLog });
+  const env = await createDeployment(services, name, settings);
   const app = await openApp(readConfig(env), { name });
   apps.push(app);
   await prepareStores(app);
@@ -267,56 +229,18 @@ async function writeRows({ database: { pool } }: App): Promise<void> {
   await pool.query('VACUUM ANALYZE');
 }
 
-async function startWorker(
-  role: string,
-  env: Record<string, string>,
-  profile?: string,
-): Promise<{ url: string; pid: number }> {
-  const port = await freePort();
-  const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
-  const child = forkChild(`workers/${role}.ts`, flags, {
-    ...env,
-    [`${role.toUpperCase()}_PORT`]: String(port),
-    RATE_LIMIT: 'off',
-  });
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 200; tries += 1) {
-    if (
-      await fetch(`${url}/health/live`).then(
-        (answer) => answer.ok,
-        () => false,
-      )
-    )
-      return { url, pid: child.pid ?? 0 };
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`${role} does not start`);
+async function startWorker(role: 'gateway' | 'timeline', env: Record<string, string>, profile?: string) {
+  const started = await startRole(role, env, profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []);
+  children.push(started.child);
+  return started;
 }
 
 async function startServer(setup: object): Promise<{ url: string; pid: number }> {
-  const child = forkChild('bench/page-server.ts', [], { NODE_ENV: 'production' });
+  const child = forkService('bench/page-server.ts', { NODE_ENV: 'production' });
+  children.push(child);
   child.send(setup);
   const [{ url }] = (await once(child, 'message')) as [{ url: string }];
   return { url, pid: child.pid ?? 0 };
-}
-
-function forkChild(script: string, flags: readonly string[], env: Record<string, string>): ChildProcess {
-  const loaders = ['./scripts/lib/register-typescript.mjs', './scripts/lib/end-with-parent.mjs'];
-  const child = fork(script, [], {
-    execArgv: [...flags, ...loaders.flatMap((loader) => ['--import', loader])],
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  children.push(child);
-  return child;
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function round2(number: number): number {
