@@ -10,8 +10,8 @@ const MEASURED = {
   /** One request through the gateway, of the mix. */
   requestUs: 8_000,
   /** One outbox of a pull, from a projection and from Postgres. */
-  projectedOutboxUs: 37,
-  outboxUs: 17,
+  projectedOutboxUs: 39,
+  outboxUs: 25,
   entryBytes: 20,
   projectedEntryBytes: 130,
 };

@@ -279,7 +279,7 @@ function isKilled({ file, edits, tests }) {
   }
   writeFileSync(target, text);
   const jest = [path.join('node_modules', 'jest', 'bin', 'jest.js'), '--silent', '--bail', tests];
-  const env = { ...process.env, FEED_MODEL_RUNS: process.env.FEED_MODEL_RUNS ?? '60' };
+  const env = { ...process.env, FEED_MODEL_SHRINK: 'off', FEED_MODEL_RUNS: process.env.FEED_MODEL_RUNS ?? '60' };
   const run = spawnSync(process.execPath, ['--experimental-vm-modules', ...jest], { cwd: copy, env, encoding: 'utf8' });
   rmSync(copy, { recursive: true, force: true });
   // Red means that a test failed, not that the copy does not even load.
