@@ -1,9 +1,12 @@
 import type { GatewayRuntime } from '@graphql-hive/gateway-runtime';
+import type { Viewer } from '../domain/viewer.js';
 import { readEvents } from '../streaming/read-events.js';
 import { BrokenOffError, createStream, hasCode, once, type Results } from '../streaming/results.js';
 import { EVENT_STREAM } from '../streaming/send-events.js';
 import type { OpenOperation } from '../streaming/serve-sockets.js';
+import { payerOf } from './payer.js';
 import { isEventStream } from './read-subscription.js';
+import { FACTS, type RequestFacts } from './request-context.js';
 
 /** The runtime pings far more often. */
 const SILENT_MS = 60_000;
@@ -17,7 +20,7 @@ export const LIVE_ONLY = 'isLiveOnly';
  */
 export const createOpener =
   (runtime: Pick<GatewayRuntime, 'fetch'>): OpenOperation =>
-  async ({ query, variables, operationName, extensions }, { authorization, requestId }) => {
+  async ({ query, variables, operationName, extensions }, { authorization, viewer, requestId }) => {
     const response = await runtime.fetch(
       'http://gateway/graphql',
       {
@@ -30,11 +33,18 @@ export const createOpener =
         },
         body: JSON.stringify({ query, variables, operationName, extensions }),
       },
-      { [LIVE_ONLY]: true },
+      { [LIVE_ONLY]: true, [FACTS]: factsOfViewer(viewer) },
     );
     if (response.body && isEventStream(response)) return readLive(response.body);
     return once((await response.json()) as { errors: [] });
   };
+
+/** Subscriptions are paid for as by HTTP; what ends them is the end of their stream. */
+const factsOfViewer = (viewer: Viewer): RequestFacts => ({
+  payer: payerOf(viewer, ''),
+  cancel: new AbortController().signal,
+  wantsCost: false,
+});
 
 /**
  * The results of an operation that the runtime answers with events. Once it has begun well, a subgraph that goes away is no

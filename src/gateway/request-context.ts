@@ -14,7 +14,7 @@ export interface RequestFacts {
   sent?: { readonly hash: string; readonly text: string };
 }
 
-/** Under this key in the context of plugins and of the transport. Absent in operations that do not come by HTTP. */
+/** Under this key in the context of plugins and of the transport. */
 export const FACTS = 'tidelineFacts';
 
 export const factsOf = (context: unknown): RequestFacts | undefined =>

@@ -217,3 +217,28 @@ describe('what a subgraph says', () => {
     await down.close();
   });
 });
+
+describe.each(TRANSPORTS)('points, by %s', (_, open) => {
+  test('a viewer who has used up the points is told RATE_LIMITED', async () => {
+    const limited = await startStack(
+      { ...SETTINGS, QUERY_COST_MAX: '10', RATE_LIMIT_BURST: '10', RATE_LIMIT_PER_SECOND: '1' },
+      { roles: [] },
+    );
+    try {
+      await limited.importAll([user('1'), user('2')]);
+      const codeOf = async (viewer: string): Promise<string> => {
+        const request = { url: limited.url, token: await limited.tokenFor(viewer), query: SUBSCRIBE };
+        const client = await open(request).catch((error: unknown) => String(error));
+        if (typeof client === 'string') return client;
+        const code = String(await ending(client));
+        await client.close();
+        return code;
+      };
+      const codes: string[] = [];
+      while (!codes.at(-1)?.includes('RATE_LIMITED') && codes.length < 30) codes.push(await codeOf('1'));
+      expect(codes.at(-1)).toContain('RATE_LIMITED');
+    } finally {
+      await limited.close();
+    }
+  });
+});
