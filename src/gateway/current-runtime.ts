@@ -22,7 +22,7 @@ type Settings = Omit<RuntimeSettings, 'supergraph' | 'listedOperations'>;
 /**
  * A runtime of the supergraph and the operation list as their files stand. When a file changes, a runtime of the new
  * content is built beside the old one and takes over between two requests; what the old one is answering it answers to the
- * end. A content that does not load changes nothing but the log. (Hive's own reload aborts what is in flight.)
+ * end, but for open streams: those may end with it, and their clients connect again. A content that does not load changes nothing but the log. (Hive's own reload aborts what is in flight.)
  * @throws when the files do not load at the start
  */
 export async function startRuntime(files: WatchedFiles, settings: Settings): Promise<CurrentRuntime> {
